@@ -1,0 +1,1 @@
+//! Acting: calls to the outside, never before commit.

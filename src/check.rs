@@ -1,0 +1,1 @@
+//! Checking a domain: everything an author got wrong.

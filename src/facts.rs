@@ -1,0 +1,1 @@
+//! Facts: three scopes in one typed store with provenance.

@@ -1,0 +1,1 @@
+//! The intermediate representation that every authoring language lowers to.

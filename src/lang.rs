@@ -1,0 +1,1 @@
+//! Authoring languages: each parses, reports and lowers to the intermediate representation.

@@ -1,0 +1,1 @@
+//! Linking: said names to known names.

@@ -1,0 +1,3 @@
+//! The `duologue` binary: a thin door to the library.
+
+fn main() {}

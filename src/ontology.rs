@@ -1,0 +1,1 @@
+//! Ontology: one file per domain declares sorts, inputs, actions, facts and rights.

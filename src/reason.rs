@@ -1,0 +1,1 @@
+//! Reasoning: rules and facts in, one decision with its proofs out.

@@ -1,0 +1,1 @@
+//! Rendering: action predicates to text.

@@ -1,0 +1,1 @@
+//! The turn, top to bottom.

@@ -1,0 +1,1 @@
+//! Understanding: words to predicates.
