@@ -38,6 +38,7 @@ fn to_u32(n: usize) -> u32 {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct Origin {
     /// File name as shown to the author.
+    #[serde(serialize_with = "as_text")]
     pub file: Arc<str>,
     /// First byte.
     pub start: usize,
@@ -47,6 +48,10 @@ pub struct Origin {
     pub line: u32,
     /// Column in characters, from 1.
     pub column: u32,
+}
+
+fn as_text<S: serde::Serializer>(text: &Arc<str>, s: S) -> Result<S::Ok, S::Error> {
+    s.serialize_str(text)
 }
 
 impl fmt::Display for Origin {

@@ -13,6 +13,7 @@
 pub mod diag;
 pub mod term;
 pub mod ontology;
+pub mod state;
 pub mod domain;
 pub mod facts;
 pub mod reason;

@@ -196,12 +196,8 @@ fn string(i: &str) -> Parsed<'_, Term> {
 }
 
 fn identifier(i: &str) -> IResult<&str, &str> {
-    recognize((
-        take_while(|c| c == '_'),
-        satisfy(|c: char| c.is_ascii_lowercase()),
-        take_while(|c: char| c.is_ascii_alphanumeric() || c == '_' || c == '\''),
-    ))
-    .parse(i)
+    recognize((take_while(|c| c == '_'), satisfy(|c: char| c.is_ascii_lowercase()), take_while(|c: char| c.is_ascii_alphanumeric() || c == '_' || c == '\'')))
+        .parse(i)
 }
 
 fn function(i: &str) -> Parsed<'_, Term> {

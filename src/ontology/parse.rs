@@ -1,0 +1,288 @@
+//! Reading an ontology file: YAML to types, every mistake with its place.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_saphyr::Spanned;
+
+use super::{ActionForm, Arg, Example, FactDecl, InputForm, Ontology, Role, Scope, Sort};
+use crate::diag::{Diagnostic, Origin, Source, did_you_mean};
+use crate::term::{Atom, Name, Term};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    domain: String,
+    title: String,
+    sorts: BTreeMap<String, Spanned<SortText>>,
+    facts: Vec<Spanned<FactText>>,
+    roles: BTreeMap<String, RoleText>,
+    inputs: Vec<Spanned<InputText>>,
+    actions: Vec<Spanned<ActionText>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+enum SortText {
+    Values(Vec<String>),
+    Names(Vec<String>),
+    NewName(serde::de::IgnoredAny),
+    Int {
+        min: i32,
+        max: i32,
+        #[serde(default)]
+        clamp: bool,
+    },
+    Union(Vec<String>),
+    Any(serde::de::IgnoredAny),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FactText {
+    form: String,
+    scope: String,
+    #[serde(default)]
+    says: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RoleText {
+    title: String,
+    rules: Vec<String>,
+    #[serde(default)]
+    may_change: Vec<String>,
+    greeting: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct InputText {
+    form: String,
+    roles: Vec<String>,
+    means: String,
+    #[serde(default)]
+    examples: Vec<Spanned<String>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ActionText {
+    form: String,
+    means: String,
+}
+
+/// Reads an ontology. With errors the value is absent; warnings come beside it.
+pub fn ontology(source: &Source) -> (Option<Ontology>, Vec<Diagnostic>) {
+    let file: File = match serde_saphyr::from_str(&source.text) {
+        Ok(f) => f,
+        Err(e) => {
+            let at = e.location().map_or(0..0, |l| line_span(&source.text, l.line(), l.column()));
+            let message = e.without_snippet().to_string();
+            return (
+                None,
+                vec![
+                    Diagnostic::error("O001", source.origin(at), message)
+                        .help("the file must be YAML with the keys domain, title, sorts, facts, roles, inputs and actions"),
+                ],
+            );
+        }
+    };
+    let mut reader = Reader { source, sorts: BTreeMap::new(), diagnostics: vec![] };
+    let ontology = reader.file(file);
+    let ok = reader.diagnostics.iter().all(|d| d.severity != crate::diag::Severity::Error);
+    (ok.then_some(ontology), reader.diagnostics)
+}
+
+struct Reader<'a> {
+    source: &'a Source,
+    sorts: BTreeMap<Name, Sort>,
+    diagnostics: Vec<Diagnostic>,
+}
+
+impl Reader<'_> {
+    fn file(&mut self, file: File) -> Ontology {
+        for (name, text) in &file.sorts {
+            let sort = match &text.value {
+                SortText::Values(v) => Sort::Values(names(v)),
+                SortText::Names(v) => Sort::Names(names(v)),
+                SortText::NewName(_) => Sort::NewName,
+                SortText::Int { min, max, clamp } => Sort::Int { min: *min, max: *max, clamp: *clamp },
+                SortText::Union(v) => Sort::Union(names(v)),
+                SortText::Any(_) => Sort::Any,
+            };
+            self.sorts.insert(name.as_str().into(), sort);
+        }
+        for (name, text) in &file.sorts {
+            if let SortText::Union(parts) = &text.value {
+                for part in parts.iter().filter(|p| !file.sorts.contains_key(*p)) {
+                    let at = self.at(&text.referenced);
+                    self.unknown_sort(part, at, &format!("sort `{name}`"));
+                }
+            }
+        }
+        let roles: BTreeMap<Name, Role> = file.roles.iter().map(|(n, r)| (n.as_str().into(), self.role(r))).collect();
+        let facts = file.facts.iter().filter_map(|f| self.fact(f)).collect();
+        let inputs = file.inputs.iter().filter_map(|i| self.input(i, &roles)).collect();
+        let actions = file.actions.iter().filter_map(|a| self.action(a)).collect();
+        Ontology { domain: file.domain.as_str().into(), title: file.title, sorts: std::mem::take(&mut self.sorts), facts, roles, inputs, actions }
+    }
+
+    fn at(&self, location: &serde_saphyr::Location) -> Origin {
+        self.source.origin(line_span(&self.source.text, location.line(), location.column()))
+    }
+
+    fn role(&mut self, text: &RoleText) -> Role {
+        let mut may_change = vec![];
+        for right in &text.may_change {
+            let parsed = right.split_once('.').and_then(|(s, n)| s.parse::<Scope>().ok().map(|s| (s, Name::from(n))));
+            match parsed {
+                Some(r) => may_change.push(r),
+                None => {
+                    let at = self.find(right);
+                    self.diagnostics.push(Diagnostic::error("O006", at, format!("`{right}` is no right")).help("write kb.PREDICATE, shared.PREDICATE or kb.*"));
+                }
+            }
+        }
+        Role { title: text.title.clone(), rules: text.rules.clone(), may_change, greeting: text.greeting.clone() }
+    }
+
+    fn find(&self, word: &str) -> Origin {
+        let start = self.source.text.find(word).unwrap_or(0);
+        self.source.origin(start..start + word.len())
+    }
+
+    fn fact(&mut self, text: &Spanned<FactText>) -> Option<FactDecl> {
+        let origin = self.at(&text.referenced);
+        let (name, args) = self.form(&text.value.form, &origin)?;
+        let Ok(scope) = text.value.scope.parse() else {
+            self.diagnostics.push(Diagnostic::error("O005", origin, format!("`{}` is no scope", text.value.scope)).help("use kb, shared or session"));
+            return None;
+        };
+        Some(FactDecl { name, args, scope, says: text.value.says.clone(), origin })
+    }
+
+    fn input(&mut self, text: &Spanned<InputText>, roles: &BTreeMap<Name, Role>) -> Option<InputForm> {
+        let origin = self.at(&text.referenced);
+        let (name, args) = self.form(&text.value.form, &origin)?;
+        for role in text.value.roles.iter().filter(|r| !roles.contains_key(r.as_str())) {
+            let mut d = Diagnostic::error("O004", origin.clone(), format!("unknown role `{role}`"));
+            if let Some(near) = did_you_mean(role, roles.keys().map(|k| &**k)) {
+                d = d.help(format!("did you mean `{near}`?"));
+            }
+            self.diagnostics.push(d);
+        }
+        let examples = text.value.examples.iter().filter_map(|e| self.example(e)).collect();
+        Some(InputForm { name, args, roles: names(&text.value.roles), means: text.value.means.clone(), examples, origin })
+    }
+
+    fn action(&mut self, text: &Spanned<ActionText>) -> Option<ActionForm> {
+        let origin = self.at(&text.referenced);
+        let (name, args) = self.form(&text.value.form, &origin)?;
+        Some(ActionForm { name, args, means: text.value.means.clone(), origin })
+    }
+
+    /// `[last actions] utterance => predicates`, the first part optional, atoms separated by `;`.
+    fn example(&mut self, text: &Spanned<String>) -> Option<Example> {
+        let origin = self.at(&text.referenced);
+        let parsed = text.value.rsplit_once("=>").and_then(|(left, means)| {
+            let left = left.trim();
+            let (after, say) = match left.strip_prefix('[').and_then(|l| l.split_once("] ")) {
+                Some((after, say)) => (after, say),
+                None => ("", left),
+            };
+            let atoms = |t: &str| t.split(';').map(str::trim).filter(|t| !t.is_empty()).map(Atom::parse).collect::<Result<Vec<_>, _>>().ok();
+            Some(Example { after: atoms(after)?, say: say.trim().to_owned(), means: atoms(means)? })
+        });
+        if parsed.is_none() {
+            self.diagnostics.push(
+                Diagnostic::error("O007", origin, format!("`{}` is no example", text.value))
+                    .help("write `[last actions] what is said => predicate; predicate`"),
+            );
+        }
+        parsed
+    }
+
+    fn form(&mut self, text: &str, origin: &Origin) -> Option<(Name, Vec<Arg>)> {
+        let mut rest = text.trim();
+        let parsed = arg(&mut rest).filter(|_| rest.trim().is_empty());
+        let (name, args) = match parsed {
+            Some(Arg::Fun(n, args)) => (n, args),
+            Some(Arg::Literal(Term::Const(n))) => (n, vec![]),
+            _ => {
+                self.diagnostics.push(
+                    Diagnostic::error("O003", origin.clone(), format!("`{text}` is no form"))
+                        .help("write a predicate with sorts in capitals and constants in lower case, such as `order(ITEM, COUNT)`"),
+                );
+                return None;
+            }
+        };
+        for sort in args.iter().flat_map(sorts_of) {
+            if !self.sorts.contains_key(sort) {
+                self.unknown_sort(sort, origin.clone(), &format!("`{text}`"));
+            }
+        }
+        Some((name, args))
+    }
+
+    fn unknown_sort(&mut self, sort: &str, origin: Origin, used_in: &str) {
+        let mut d = Diagnostic::error("O002", origin, format!("unknown sort `{sort}` in {used_in}"));
+        d = match did_you_mean(sort, self.sorts.keys().map(|k| &**k)) {
+            Some(near) => d.help(format!("did you mean `{near}`?")),
+            None => d.help("declare it under `sorts`"),
+        };
+        self.diagnostics.push(d);
+    }
+}
+
+fn sorts_of(arg: &Arg) -> Vec<&Name> {
+    match arg {
+        Arg::Sort(s) => vec![s],
+        Arg::Literal(_) => vec![],
+        Arg::Fun(_, args) => args.iter().flat_map(sorts_of).collect(),
+    }
+}
+
+fn arg(rest: &mut &str) -> Option<Arg> {
+    *rest = rest.trim_start();
+    let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(rest.len());
+    let word = rest.get(..end).filter(|w| !w.is_empty())?;
+    *rest = rest.get(end..)?.trim_start();
+    if word.starts_with(|c: char| c.is_ascii_uppercase()) {
+        return Some(Arg::Sort(word.into()));
+    }
+    if let Ok(n) = word.parse() {
+        return Some(Arg::Literal(Term::Int(n)));
+    }
+    let Some(mut inner) = rest.strip_prefix('(') else {
+        return Some(Arg::Literal(Term::constant(word)));
+    };
+    let mut args = vec![];
+    loop {
+        args.push(arg(&mut inner)?);
+        inner = inner.trim_start();
+        if let Some(after) = inner.strip_prefix(',') {
+            inner = after;
+        } else {
+            *rest = inner.strip_prefix(')')?;
+            return Some(Arg::Fun(word.into(), args));
+        }
+    }
+}
+
+fn names(texts: &[String]) -> Vec<Name> {
+    texts.iter().map(|t| t.as_str().into()).collect()
+}
+
+/// The byte range of the word at a line and column, both from 1.
+pub fn line_span(text: &str, line: u64, column: u64) -> std::ops::Range<usize> {
+    let line = usize::try_from(line).unwrap_or(1).max(1);
+    let column = usize::try_from(column).unwrap_or(1).max(1);
+    let line_start: usize = text.split_inclusive('\n').take(line - 1).map(str::len).sum();
+    let rest = text.get(line_start..).unwrap_or("");
+    let offset = rest.char_indices().nth(column - 1).map_or(0, |(i, _)| i);
+    let start = line_start + offset;
+    let len = text.get(start..).map_or(0, |r| r.find(['\n', ',', '}']).unwrap_or(r.len()));
+    start..start + len
+}
