@@ -103,6 +103,7 @@ impl Term {
     pub fn parse(text: &str) -> Result<Self, TermError> {
         check_depth(text)?;
         match delimited(multispace0, term, multispace0).parse(text) {
+            Ok((_, Err(e))) => Err(e),
             Ok(("", t)) => t,
             Ok((rest, _)) => Err(syntax("the end of the term", text, rest)),
             Err(nom::Err::Error(e) | nom::Err::Failure(e)) => Err(syntax("a term", text, e.input)),
