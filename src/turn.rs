@@ -1,1 +1,337 @@
-//! The turn, top to bottom.
+//! The turn, top to bottom: words to predicates, predicates to a decision, the decision to facts and text.
+
+pub mod bases;
+pub mod options;
+pub mod record;
+pub mod view;
+
+use std::sync::Arc;
+
+use crate::domain::Domain;
+use crate::facts::change::effects_to_changes;
+use crate::facts::{Committed, Opened, SessionKey, Store, StoreError};
+use crate::ontology::{Admission, Refused};
+use crate::reason::{self, Outcome, ReasonError};
+use crate::render::{Render, Say, Tone};
+use crate::term::{Atom, Name, Term};
+use crate::understand::{Context, Heard, Understand};
+
+use bases::Bases;
+pub use options::Options;
+pub use record::{TurnRecord, Why};
+
+/// Longest utterance that is listened to, in bytes; a longer one is answered politely and changes nothing.
+pub const MAX_UTTERANCE: usize = 4000;
+/// How often a turn is decided again when another writer was faster.
+const MAX_TRIES: usize = 8;
+
+/// A domain at work on a store: takes turns of any number of sites and sessions.
+pub struct Engine {
+    domain: Arc<Domain>,
+    store: Arc<dyn Store>,
+    understand: Option<Arc<dyn Understand>>,
+    render: Option<Arc<dyn Render>>,
+    options: Options,
+    bases: Bases,
+}
+
+/// What a speaker said: words, or predicates from somebody who translated already.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Said<'a> {
+    /// Words.
+    Text(&'a str),
+    /// Predicates as texts; they are validated like everybody's.
+    Predicates(&'a [String]),
+}
+
+/// Why a turn was not taken. The state is as before.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TurnError {
+    /// The role does not exist in the domain.
+    #[error("the domain `{domain}` has no role `{role}`; it has {known}")]
+    UnknownRole {
+        /// The domain.
+        domain: Name,
+        /// What was asked for.
+        role: String,
+        /// What there is.
+        known: String,
+    },
+    /// The store refused or failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// No decision was made.
+    #[error(transparent)]
+    Reason(#[from] ReasonError),
+    /// The rules derived an effect that the role has no right to: a defect of the rules, so nothing is done.
+    #[error("{0}")]
+    Denied(String),
+    /// Words came in, but no translator is configured.
+    #[error("no translator is configured: give predicates (in a conversation a line starting with `!`)")]
+    NoTranslator,
+}
+
+impl TurnError {
+    /// What the speaker hears: never a technical word.
+    pub fn polite(&self) -> &'static str {
+        match self {
+            Self::Store(StoreError::OtherRole { .. }) => "This conversation belongs to somebody else. Please start your own.",
+            Self::Reason(ReasonError::OverBudget { .. }) => "That was too much at once. Could you say it in smaller steps?",
+            Self::NoTranslator => "I only take predicates at the moment.",
+            _ => "Sorry, something went wrong on our side and nothing was changed. Could you say that again?",
+        }
+    }
+}
+
+impl Engine {
+    /// An engine for a domain on a store.
+    pub fn new(domain: Domain, store: Arc<dyn Store>) -> Self {
+        Self { domain: Arc::new(domain), store, understand: None, render: None, options: Options::default(), bases: Bases::default() }
+    }
+
+    /// The same with a translator for words.
+    #[must_use]
+    pub fn with_understand(mut self, understand: Arc<dyn Understand>) -> Self {
+        self.understand = Some(understand);
+        self
+    }
+
+    /// The same with another renderer than the domain's templates.
+    #[must_use]
+    pub fn with_render(mut self, render: Arc<dyn Render>) -> Self {
+        self.render = Some(render);
+        self
+    }
+
+    /// The same with other options.
+    #[must_use]
+    pub fn with_options(mut self, options: Options) -> Self {
+        self.options = options;
+        self
+    }
+
+    /// The domain.
+    pub fn domain(&self) -> &Domain {
+        &self.domain
+    }
+
+    /// The store.
+    pub fn store(&self) -> &Arc<dyn Store> {
+        &self.store
+    }
+
+    /// The options.
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// Takes one turn: everything happens or nothing. `request` names it for its sender: sent twice, it is taken once.
+    pub fn turn(&self, key: &SessionKey, role: &str, said: &Said<'_>, request: Option<&str>) -> Result<TurnRecord, TurnError> {
+        self.check_role(role)?;
+        let _ = self.store.install(&key.site, &self.domain.facts, self.options.clock.now())?;
+        let mut tries = 0;
+        loop {
+            match self.turn_once(key, role, said, request) {
+                Err(TurnError::Store(e)) if e.is_stale() && tries < MAX_TRIES => tries += 1,
+                other => return other,
+            }
+        }
+    }
+
+    fn turn_once(&self, key: &SessionKey, role: &str, said: &Said<'_>, request: Option<&str>) -> Result<TurnRecord, TurnError> {
+        if let Some(before) = request.map(|r| self.store.answered(key, r)).transpose()?.flatten() {
+            return Ok(record::from_entry(&before));
+        }
+        let at = self.options.clock.now();
+        let opened = self.store.open(key, role)?;
+        let (revision, shared) = self.store.shared(&key.site)?;
+
+        let (heard, texts) = self.understand(said, role, &opened)?;
+        let admission = self.domain.ontology.admit(role, &texts);
+        let facts = self.facts(role, &opened, &admission, &heard)?;
+        let base = self.base(&key.site, role, opened.kb_version, revision, &shared)?;
+        let outcome = reason::decide(&base, &facts, self.options.reasoner, &self.options.budget)?;
+        let decision = Decision::read(&outcome);
+        let (changes, denied) = effects_to_changes(&decision.effects, &self.domain.ontology, role);
+        if let Some(d) = denied.first() {
+            return Err(TurnError::Denied(d.to_string()));
+        }
+
+        let says = says(&decision.actions, &admission);
+        let tone = Tone { role: role.to_owned(), turn: opened.turn + 1, first: opened.turn == 0 };
+        let text = self.domain.templates.render(&says, &tone);
+        let mut record = TurnRecord {
+            site: key.site.to_string(),
+            session: key.session.to_string(),
+            epoch: opened.epoch,
+            turn: opened.turn + 1,
+            role: role.to_owned(),
+            at,
+            said: match said {
+                Said::Text(t) => Some((*t).to_owned()),
+                Said::Predicates(_) => None,
+            },
+            heard_by: heard.by.to_owned(),
+            confidence: heard.confidence,
+            arrived: texts,
+            predicates: admission.admitted.iter().map(|(_, a)| a.clone()).collect(),
+            refused: admission.refused.iter().map(record::RefusedText::from).collect(),
+            actions: decision.actions.iter().map(|a| a.action.clone()).collect(),
+            effects: changes.iter().map(ToString::to_string).collect(),
+            ended: decision.ended.clone(),
+            text,
+            state: view::state(&decision.view),
+            why: vec![],
+        };
+        record.why = record::why(&outcome, &decision.actions, &self.provenance(&opened, &shared));
+
+        let mut commit = opened.turn(at);
+        commit.shared_read = Some(revision);
+        commit.request = request.map(str::to_owned);
+        commit.changes = changes;
+        commit.ended = decision.ended.is_some();
+        commit.record = record.to_log();
+        if let Committed::Before(entry) = self.store.commit(&commit)? {
+            return Ok(record::from_entry(&entry));
+        }
+        // The model's wording comes after the commit: it may be slow, and it can change nothing.
+        if let Some(render) = &self.render {
+            record.text = render.render(&says, &tone);
+        }
+        Ok(record)
+    }
+
+    fn check_role(&self, role: &str) -> Result<(), TurnError> {
+        if self.domain.rules.contains_key(role) {
+            return Ok(());
+        }
+        let known = self.domain.rules.keys().map(|k| &**k).collect::<Vec<_>>().join(", ");
+        Err(TurnError::UnknownRole { domain: self.domain.ontology.domain.clone(), role: role.to_owned(), known })
+    }
+
+    /// Words to predicate texts. What is too long or no text is not listened to.
+    fn understand(&self, said: &Said<'_>, role: &str, opened: &Opened) -> Result<(Heard, Vec<String>), TurnError> {
+        let text = match said {
+            Said::Predicates(p) => return Ok((Heard { confidence: 1.0, by: "scripted", ..Heard::default() }, p.to_vec())),
+            Said::Text(t) => *t,
+        };
+        let Some(understand) = &self.understand else { return Err(TurnError::NoTranslator) };
+        let heard =
+            if text.len() > MAX_UTTERANCE || text.trim().is_empty() { Heard::default() } else { understand.understand(text, &self.context(role, opened)) };
+        let mut texts: Vec<String> = heard.predicates.iter().map(ToString::to_string).collect();
+        let unclear = self.domain.ontology.inputs_of(role).any(|f| &*f.name == "unclear" && f.args.is_empty());
+        if texts.is_empty() && heard.unsure.is_empty() && unclear {
+            texts.push("unclear".to_owned());
+        }
+        Ok((heard, texts))
+    }
+
+    /// What the listener may know: this conversation only.
+    pub fn context(&self, role: &str, opened: &Opened) -> Context {
+        let last: Vec<TurnRecord> =
+            self.store.turns(&opened.key, Some(opened.epoch)).ok().and_then(|entries| entries.last().map(record::from_entry)).into_iter().collect();
+        let last = last.first();
+        Context {
+            role: role.into(),
+            last_actions: last.map(|r| r.actions.clone()).unwrap_or_default(),
+            order: last.map(|r| r.state.order.clone()).unwrap_or_default(),
+            said_before: last.map(|r| r.predicates.clone()).unwrap_or_default(),
+        }
+    }
+
+    /// The facts of session and turn.
+    fn facts(&self, role: &str, opened: &Opened, admission: &Admission, heard: &Heard) -> Result<Vec<Atom>, StoreError> {
+        let mut facts: Vec<Atom> = opened.facts.iter().map(|f| f.atom.clone()).collect();
+        facts.push(Atom::new("role", vec![Term::constant(role)]));
+        for (at, atom) in &admission.admitted {
+            facts.push(Atom::new("in", vec![Term::Int(*at), atom.to_term()]));
+        }
+        for r in &admission.refused {
+            facts.push(refused_fact(r));
+        }
+        for (n, unsure) in heard.unsure.iter().enumerate() {
+            for (rank, name) in unsure.candidates.iter().take(5).enumerate() {
+                facts.push(Atom::new("unsure", vec![int(n + 1), int(rank + 1), Term::Str(name.clone())]));
+            }
+        }
+        for change in self.store.kb_pending(&opened.key.site)? {
+            let name = if change.op == crate::facts::Op::Add { "collected_add" } else { "collected_del" };
+            facts.push(Atom::new(name, vec![change.fact.to_term()]));
+        }
+        Ok(facts)
+    }
+
+    fn base(&self, site: &Name, role: &str, version: u64, revision: u64, shared: &[crate::facts::Fact]) -> Result<reason::Base, TurnError> {
+        let Some(rules) = self.domain.rules.get(role) else { return Err(ReasonError::NoModel.into()) };
+        self.bases.get(site, role, version, revision, shared, rules, || self.store.kb(site, version).map_err(TurnError::from))
+    }
+
+    /// Who brought a fact about, in words; for proofs.
+    fn provenance<'a>(&'a self, opened: &'a Opened, shared: &'a [crate::facts::Fact]) -> impl Fn(&Atom) -> String + 'a {
+        move |atom: &Atom| {
+            let fact = opened.facts.iter().chain(shared).find(|f| f.atom == *atom);
+            fact.map(|f| record::provenance_text(&f.provenance, &self.domain.ontology)).unwrap_or_default()
+        }
+    }
+}
+
+fn int(n: usize) -> Term {
+    Term::Int(i32::try_from(n).unwrap_or(i32::MAX))
+}
+
+/// A predicate of the role's own with arguments that fit no form is shown to the rules, so that they can refuse it with
+/// its reason; of everything else they see the code only.
+fn refused_fact(r: &Refused) -> Atom {
+    let own = matches!(r.code, "wrong_argument" | "number_out_of_bounds");
+    match Atom::parse(&r.text) {
+        Ok(atom) if own => Atom::new("faulty", vec![Term::Int(r.at), atom.to_term()]),
+        _ => Atom::new("refused", vec![Term::Int(r.at), Term::constant(r.code)]),
+    }
+}
+
+/// An action with the input that it answers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Act {
+    /// The phase and the position in it.
+    pub place: (i32, i32),
+    /// The action.
+    pub action: Atom,
+}
+
+/// A decision as the turn uses it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Decision {
+    actions: Vec<Act>,
+    effects: Vec<Atom>,
+    ended: Option<String>,
+    view: Vec<Atom>,
+}
+
+impl Decision {
+    /// Reads the shown atoms, which come sorted: actions by phase and position.
+    fn read(outcome: &Outcome) -> Self {
+        let mut decision = Self::default();
+        for atom in outcome.shown() {
+            match (&*atom.name, atom.args.as_slice()) {
+                ("act", [Term::Int(phase), Term::Int(k), action]) => {
+                    if let Some(action) = action.to_atom() {
+                        decision.actions.push(Act { place: (*phase, *k), action });
+                    }
+                }
+                ("effect", [Term::Const(op), _, status]) if &**op == "end" => decision.ended = Some(status.to_string()),
+                ("effect", _) => decision.effects.push(atom.clone()),
+                ("view", _) => decision.view.push(atom.clone()),
+                _ => {}
+            }
+        }
+        decision
+    }
+}
+
+/// The reply phase stands at the position of the input it answers.
+const REPLIES: i32 = 2;
+
+fn says(actions: &[Act], admission: &Admission) -> Vec<Say> {
+    let input = |act: &Act| (act.place.0 == REPLIES).then(|| admission.admitted.iter().find(|(at, _)| *at == act.place.1).map(|(_, a)| a.clone())).flatten();
+    actions.iter().map(|a| Say { action: a.action.clone(), input: input(a) }).collect()
+}

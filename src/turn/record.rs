@@ -1,0 +1,112 @@
+//! The record of a turn: every intermediate value, for replay, explanation, tests and the command line.
+
+use serde::{Deserialize, Serialize};
+
+use super::Act;
+use crate::facts::{Entry, Provenance};
+use crate::ontology::{Ontology, Refused};
+use crate::reason::Outcome;
+use crate::state::State;
+use crate::term::{Atom, Term};
+
+/// Everything one turn heard, decided and said.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TurnRecord {
+    /// The site.
+    pub site: String,
+    /// The session's id.
+    pub session: String,
+    /// Which life of the id.
+    pub epoch: u64,
+    /// The turn's number, from 1.
+    pub turn: u64,
+    /// Who spoke.
+    pub role: String,
+    /// When, in milliseconds since 1970.
+    pub at: i64,
+    /// The words, if there were any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub said: Option<String>,
+    /// Which translator answered.
+    pub heard_by: String,
+    /// How sure it was.
+    pub confidence: f64,
+    /// The predicate texts that arrived.
+    pub arrived: Vec<String>,
+    /// Those that were admitted.
+    pub predicates: Vec<Atom>,
+    /// Those that were not, with the reason.
+    pub refused: Vec<RefusedText>,
+    /// The next-action predicates.
+    pub actions: Vec<Atom>,
+    /// The changes of facts.
+    pub effects: Vec<String>,
+    /// How the session ended, if it did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ended: Option<String>,
+    /// What was said.
+    pub text: String,
+    /// The state afterwards.
+    pub state: State,
+    /// Why each action was taken.
+    pub why: Vec<Why>,
+}
+
+/// A refused predicate as the record holds it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RefusedText {
+    /// Its text.
+    pub text: String,
+    /// Stable reason.
+    pub code: String,
+    /// The reason in words.
+    pub message: String,
+}
+
+impl From<&Refused> for RefusedText {
+    fn from(r: &Refused) -> Self {
+        Self { text: r.text.clone(), code: r.code.to_owned(), message: r.message.clone() }
+    }
+}
+
+/// Why one action was taken.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Why {
+    /// The action.
+    pub action: String,
+    /// One sentence.
+    pub sentence: String,
+    /// The proof tree.
+    pub proof: serde_json::Value,
+}
+
+impl TurnRecord {
+    /// The record as the store's log keeps it: without proofs, which the log's facts give again.
+    pub fn to_log(&self) -> String {
+        let short = Self { why: vec![], ..self.clone() };
+        serde_json::to_string(&short).unwrap_or_default()
+    }
+}
+
+/// The record that a log entry holds; an entry of an older program may hold less.
+pub fn from_entry(entry: &Entry) -> TurnRecord {
+    entry.turn().and_then(|t| serde_json::from_str(&t.record).ok()).unwrap_or_default()
+}
+
+/// Who said something and when, for proofs.
+pub fn provenance_text(p: &Provenance, ontology: &Ontology) -> String {
+    let title = ontology.roles.get(&p.role).map_or(&*p.role, |r| &r.title);
+    let time = jiff::Timestamp::from_millisecond(p.at).map(|t| t.strftime("%H:%M").to_string()).unwrap_or_default();
+    if p.role.as_ref() == crate::facts::DOMAIN_ROLE { String::new() } else { format!("{title}, turn {}, {time}", p.turn) }
+}
+
+/// The proofs of all actions of a turn.
+pub fn why(outcome: &Outcome, actions: &[Act], provenance: &dyn Fn(&Atom) -> String) -> Vec<Why> {
+    let explain = |act: &Act| {
+        let shown = Atom::new("act", vec![Term::Int(act.place.0), Term::Int(act.place.1), act.action.to_term()]);
+        let proof = outcome.why(&shown)?;
+        Some(Why { action: act.action.to_string(), sentence: proof.sentence(provenance), proof: serde_json::to_value(&proof).unwrap_or_default() })
+    };
+    actions.iter().filter_map(explain).collect()
+}
