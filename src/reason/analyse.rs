@@ -30,7 +30,9 @@ pub fn heads(head: &Head) -> Vec<Predicate> {
     match head {
         Head::None => Vec::new(),
         Head::Atom(p) => vec![p.predicate()],
-        Head::Disjunction(es) | Head::Choice(es) => es.iter().filter_map(|e| if let Literal::Atom { atom, .. } = &e.literal { Some(atom.predicate()) } else { None }).collect(),
+        Head::Disjunction(es) | Head::Choice(es) => {
+            es.iter().filter_map(|e| if let Literal::Atom { atom, .. } = &e.literal { Some(atom.predicate()) } else { None }).collect()
+        }
     }
 }
 
@@ -120,7 +122,8 @@ pub fn analyse(statements: &[Statement], moving: &BTreeSet<Predicate>, unplanned
                 a.left.entry(p.clone()).or_insert("a predicate that depends on its own absence");
             }
         }
-        let needs: BTreeSet<Predicate> = component.iter().flat_map(|n| graph.neighbors(*n)).filter_map(|n| graph.node_weight(n).cloned()).filter(|p| !group.contains(p)).collect();
+        let needs: BTreeSet<Predicate> =
+            component.iter().flat_map(|n| graph.neighbors(*n)).filter_map(|n| graph.node_weight(n).cloned()).filter(|p| !group.contains(p)).collect();
         let left = group.iter().any(|p| a.left.contains_key(p));
         if left || needs.iter().any(|p| a.left.contains_key(p)) {
             for p in &group {

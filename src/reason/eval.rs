@@ -118,7 +118,8 @@ impl Program {
         let positive: Vec<usize> = body.iter().enumerate().filter(|(_, i)| plain(i).is_some()).map(|(n, _)| n).collect();
         let default = c.plan(&body, &mut BTreeSet::new(), None, false, &needed)?;
         let bound: BTreeSet<Slot> = bound_by(&default.steps);
-        let free: Vec<(Name, usize)> = globals.iter().enumerate().filter(|(n, _)| needed.contains(&(*n as Slot)) && !bound.contains(&(*n as Slot))).map(|(_, g)| g.clone()).collect();
+        let free: Vec<(Name, usize)> =
+            globals.iter().enumerate().filter(|(n, _)| needed.contains(&(*n as Slot)) && !bound.contains(&(*n as Slot))).map(|(_, g)| g.clone()).collect();
         if !free.is_empty() {
             return Err(NoPlan::Unsafe(free));
         }

@@ -209,7 +209,6 @@ pub struct Compiler<'a> {
     terms: &'a mut Terms,
     /// The rule's variables, those that are not local to an aggregate or condition first.
     pub vars: Vec<Name>,
-    places: BTreeMap<Name, usize>,
 }
 
 type Bound = BTreeSet<Slot>;
@@ -217,11 +216,7 @@ type Bound = BTreeSet<Slot>;
 impl<'a> Compiler<'a> {
     /// A compiler for a rule with these variables.
     pub fn new(layouts: &'a mut Layouts, terms: &'a mut Terms, globals: &[(Name, usize)]) -> Self {
-        let mut places = BTreeMap::new();
-        for (n, at) in globals {
-            places.entry(n.clone()).or_insert(*at);
-        }
-        Self { layouts, terms, vars: globals.iter().map(|(n, _)| n.clone()).collect(), places }
+        Self { layouts, terms, vars: globals.iter().map(|(n, _)| n.clone()).collect() }
     }
 
     /// The register of a variable.
@@ -453,7 +448,9 @@ impl<'a> Compiler<'a> {
             let mut names = Vec::new();
             e.terms.iter().for_each(|t| t.each_var(&mut |n, _| names.push(n.clone())));
             let assigned = |c: &Self, n: &Name| assign.is_some_and(|s| c.vars.get(s as usize) == Some(n));
-            if names.iter().any(|n| assigned(self, n) || outer.contains(n) && !bound.contains(&self.slot(n))) || !self.inner_ready(e.condition.iter(), outer, bound) {
+            if names.iter().any(|n| assigned(self, n) || outer.contains(n) && !bound.contains(&self.slot(n)))
+                || !self.inner_ready(e.condition.iter(), outer, bound)
+            {
                 return Ok(None);
             }
         }

@@ -190,7 +190,9 @@ impl Relation {
 
     /// Bytes held, roughly.
     pub fn bytes(&self) -> usize {
-        (self.data.capacity() + self.bindings.capacity()) * 4 + self.derived.capacity() * 8 + self.indexes.iter().map(|i| i.ends.capacity() * 17 + i.next.capacity() * 4).sum::<usize>()
+        (self.data.capacity() + self.bindings.capacity()) * 4
+            + self.derived.capacity() * 8
+            + self.indexes.iter().map(|i| i.ends.capacity() * 17 + i.next.capacity() * 4).sum::<usize>()
     }
 }
 

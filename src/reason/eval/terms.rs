@@ -203,9 +203,11 @@ impl Terms {
         }
         match (self.node(a), self.node(b)) {
             (Some(Node::Const(x)), Some(Node::Const(y))) | (Some(Node::Str(x)), Some(Node::Str(y))) => x.cmp(y),
-            (Some(Node::Fun(f, x)), Some(Node::Fun(g, y))) => x.len().cmp(&y.len()).then_with(|| f.cmp(g)).then_with(|| {
-                x.iter().zip(y).map(|(a, b)| self.order(*a, *b)).find(|o| o.is_ne()).unwrap_or(Ordering::Equal)
-            }),
+            (Some(Node::Fun(f, x)), Some(Node::Fun(g, y))) => x
+                .len()
+                .cmp(&y.len())
+                .then_with(|| f.cmp(g))
+                .then_with(|| x.iter().zip(y).map(|(a, b)| self.order(*a, *b)).find(|o| o.is_ne()).unwrap_or(Ordering::Equal)),
             (x, y) => rank(x).cmp(&rank(y)),
         }
     }
@@ -299,7 +301,10 @@ mod tests {
     #[test]
     fn orders_terms_as_clingo_does() {
         let mut t = Terms::default();
-        let ids: Vec<_> = ["-2", "3", "1073741824", "a", "b", "\"A\"", "\"a\"", "z(1)", "a(1,1)", "a(1,2)", "b(0,0)"].iter().map(|s| t.of_term(&Term::parse(s).unwrap())).collect();
+        let ids: Vec<_> = ["-2", "3", "1073741824", "a", "b", "\"A\"", "\"a\"", "z(1)", "a(1,1)", "a(1,2)", "b(0,0)"]
+            .iter()
+            .map(|s| t.of_term(&Term::parse(s).unwrap()))
+            .collect();
         for (i, a) in ids.iter().enumerate() {
             for (j, b) in ids.iter().enumerate() {
                 assert_eq!(t.order(*a, *b), i.cmp(&j));

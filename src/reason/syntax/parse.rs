@@ -116,7 +116,11 @@ impl Parser<'_> {
         for name in placeholders(reading) {
             if !known.contains(name) {
                 let near = crate::diag::did_you_mean(name, known.iter().map(String::as_str));
-                let mut d = Diagnostic::error("reading-unknown-variable", s.origin.clone(), format!("the reading names `{{{name}}}`, which is no variable of the rule"));
+                let mut d = Diagnostic::error(
+                    "reading-unknown-variable",
+                    s.origin.clone(),
+                    format!("the reading names `{{{name}}}`, which is no variable of the rule"),
+                );
                 d.help = near.map(|n| format!("did you mean `{{{n}}}`?"));
                 self.found.push(d);
             }
@@ -266,9 +270,21 @@ impl Parser<'_> {
                 Kind::Optimise(items)
             }
             "#include" | "#script" => {
-                return self.refuse(span, "rule-directive-refused", format!("`{word}` is not allowed in a rule file"), "list every rule file of the domain instead; rules cannot run code or read files");
+                return self.refuse(
+                    span,
+                    "rule-directive-refused",
+                    format!("`{word}` is not allowed in a rule file"),
+                    "list every rule file of the domain instead; rules cannot run code or read files",
+                );
             }
-            _ => return self.refuse(span, "rule-directive-unknown", format!("`{word}` is no directive known here"), "known are #show, #const, #external, #defined, #minimize, #maximize, #program base"),
+            _ => {
+                return self.refuse(
+                    span,
+                    "rule-directive-unknown",
+                    format!("`{word}` is no directive known here"),
+                    "known are #show, #const, #external, #defined, #minimize, #maximize, #program base",
+                );
+            }
         };
         self.dot()?;
         Ok(kind)
@@ -492,7 +508,12 @@ impl Parser<'_> {
     fn atom(&mut self) -> Parsed<Pattern> {
         let start = self.here().start;
         if self.is("-") {
-            return self.refuse(self.here(), "rule-classical-negation", "classical negation is not supported", "use an own predicate, such as `unavailable` beside `available`");
+            return self.refuse(
+                self.here(),
+                "rule-classical-negation",
+                "classical negation is not supported",
+                "use an own predicate, such as `unavailable` beside `available`",
+            );
         }
         let name = self.ident("an atom")?;
         let args = if self.take("(") { self.arguments()? } else { Vec::new() };
@@ -603,7 +624,12 @@ impl Parser<'_> {
         match token {
             Token::Int(d) => match d.parse::<i32>() {
                 Ok(n) => Ok(Expr::Int(n)),
-                Err(_) => self.refuse(span, "rule-number-too-large", format!("the number `{d}` does not fit 32 bits"), "count money in cents and keep numbers below 2147483648"),
+                Err(_) => self.refuse(
+                    span,
+                    "rule-number-too-large",
+                    format!("the number `{d}` does not fit 32 bits"),
+                    "count money in cents and keep numbers below 2147483648",
+                ),
             },
             Token::Str(s) => Ok(Expr::Str(s.as_str().into())),
             Token::Var(v) => Ok(Expr::Var(v.as_str().into(), span.start)),
@@ -626,7 +652,9 @@ impl Parser<'_> {
                 Ok(Expr::Abs(Box::new(inner)))
             }
             Token::Sign("(") => self.parenthesis(),
-            Token::Sign("@") => self.refuse(span, "rule-external-function", "external functions are not available to rules", "compute the value in a fact instead"),
+            Token::Sign("@") => {
+                self.refuse(span, "rule-external-function", "external functions are not available to rules", "compute the value in a fact instead")
+            }
             _ => {
                 self.at -= 1;
                 self.wrong("a term")
