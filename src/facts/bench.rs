@@ -1,0 +1,1 @@
+//! Measures a store: turns per second and the time of one turn.

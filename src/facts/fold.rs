@@ -1,0 +1,205 @@
+//! The fold: what a site holds as a function of its log. The memory store is this fold, and every other store is checked
+//! against it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::change::{Change, Op, net};
+use super::rules::domain_name;
+use super::{Cause, Entry, Fact, Provenance, SessionInfo, Turn};
+use crate::ontology::Scope;
+use crate::term::{Atom, Name};
+
+/// One stay of a fact in the kb: from a version up to, not including, another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stay {
+    /// The first version that holds the fact.
+    pub since: u64,
+    /// The first version that no longer does.
+    pub until: Option<u64>,
+    /// Who brought it.
+    pub provenance: Provenance,
+}
+
+/// A kb change that waits, with who asked for it.
+pub type Staged = (Change, Provenance);
+
+/// One life of a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Life {
+    /// Its row.
+    pub info: SessionInfo,
+    /// Its facts.
+    pub facts: BTreeMap<Atom, Provenance>,
+    /// Kb changes it collected and has not handed over.
+    pub staged: Vec<Staged>,
+}
+
+/// Everything a site holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SiteState {
+    /// Number of the last entry.
+    pub seq: u64,
+    /// Content hash of the base.
+    pub hash: String,
+    /// The facts of the domain's files as they were last brought in.
+    pub base: BTreeSet<Atom>,
+    /// The newest kb version.
+    pub kb_head: u64,
+    /// Every fact the kb ever held.
+    pub kb: BTreeMap<Atom, Vec<Stay>>,
+    /// Kb changes of finished sessions that wait for their version.
+    pub pending: Vec<Staged>,
+    /// The shared facts.
+    pub shared: BTreeMap<Atom, Provenance>,
+    /// Grows with every turn that changes a shared fact.
+    pub shared_revision: u64,
+    /// Sessions by id and epoch.
+    pub sessions: BTreeMap<(Name, u64), Life>,
+}
+
+impl SiteState {
+    /// The state after one more entry.
+    pub fn apply(&mut self, entry: &Entry) {
+        self.seq = entry.seq;
+        match &entry.cause {
+            Cause::Install { hash } => self.install(hash, entry),
+            Cause::Rebase { hash } => {
+                self.hash.clone_from(hash);
+                for c in &entry.changes {
+                    match c.op {
+                        Op::Add => self.base.insert(c.fact.clone()),
+                        Op::Del => self.base.remove(&c.fact),
+                    };
+                    self.pending.push((c.clone(), domain_provenance(entry.at)));
+                }
+            }
+            Cause::Turn(turn) => self.turn(turn, entry),
+            Cause::Close { session, epoch } => {
+                if let Some(life) = self.sessions.get_mut(&(session.clone(), *epoch)) {
+                    life.info.ended_at = Some(entry.at);
+                    life.staged.clear();
+                }
+            }
+        }
+        if entry.applied {
+            self.next_version();
+        }
+    }
+
+    /// The newest life of a session's id.
+    pub fn latest(&self, session: &str) -> Option<&SessionInfo> {
+        let from = (Name::from(session), 0);
+        self.sessions.range(from..).take_while(|((name, _), _)| &**name == session).last().map(|(_, life)| &life.info)
+    }
+
+    /// Whether a session other than `except` is open.
+    pub fn any_open(&self, except: Option<(&str, u64)>) -> bool {
+        self.sessions.values().any(|l| l.info.ended_at.is_none() && except != Some((&l.info.session, l.info.epoch)))
+    }
+
+    /// The kb of a version, sorted.
+    pub fn kb_at(&self, version: u64) -> Vec<Atom> {
+        let holds = |s: &Stay| s.since <= version && s.until.is_none_or(|u| u > version);
+        self.kb.iter().filter(|(_, stays)| stays.iter().any(holds)).map(|(fact, _)| fact.clone()).collect()
+    }
+
+    /// The newest kb with provenance, sorted.
+    pub fn kb_now(&self) -> Vec<Fact> {
+        let now = self.kb.iter().filter_map(|(fact, stays)| stays.iter().find(|s| s.until.is_none()).map(|s| (fact, &s.provenance)));
+        now.map(fact).collect()
+    }
+
+    /// The sessions in the order they opened.
+    pub fn sessions_in_order(&self) -> Vec<SessionInfo> {
+        let mut all: Vec<_> = self.sessions.values().map(|l| l.info.clone()).collect();
+        all.sort_by_key(|s| s.first_seq);
+        all
+    }
+
+    fn install(&mut self, hash: &str, entry: &Entry) {
+        self.hash = hash.to_owned();
+        for c in &entry.changes {
+            self.base.insert(c.fact.clone());
+            self.kb.insert(c.fact.clone(), vec![Stay { since: 0, until: None, provenance: domain_provenance(entry.at) }]);
+        }
+    }
+
+    fn turn(&mut self, turn: &Turn, entry: &Entry) {
+        let from = Provenance { role: turn.role.clone(), session: turn.session.clone(), epoch: turn.epoch, turn: turn.turn, at: entry.at };
+        let life = self.sessions.entry((turn.session.clone(), turn.epoch)).or_insert_with(|| Life {
+            info: SessionInfo {
+                session: turn.session.clone(),
+                epoch: turn.epoch,
+                role: turn.role.clone(),
+                kb_version: turn.kb_version,
+                turn: 0,
+                first_seq: entry.seq,
+                opened_at: entry.at,
+                ended_at: None,
+            },
+            facts: BTreeMap::new(),
+            staged: Vec::new(),
+        });
+        life.info.turn = turn.turn;
+        let mut shared_moves = false;
+        for c in &entry.changes {
+            match c.scope {
+                Scope::Session => {
+                    put(&mut life.facts, c, &from);
+                }
+                Scope::Shared => shared_moves |= put(&mut self.shared, c, &from),
+                Scope::Kb => life.staged.push((c.clone(), from.clone())),
+            }
+        }
+        if shared_moves {
+            self.shared_revision += 1;
+        }
+        if turn.ended {
+            life.info.ended_at = Some(entry.at);
+            self.pending.append(&mut life.staged);
+        }
+    }
+
+    /// Applies what is pending as the next version; changes that change nothing make no version.
+    fn next_version(&mut self) {
+        let pending = std::mem::take(&mut self.pending);
+        let next = self.kb_head + 1;
+        let mut moved = false;
+        for (fact, (op, provenance)) in net(pending.iter().map(|(c, p)| (c, p))) {
+            let now = self.kb.get_mut(fact).and_then(|stays| stays.iter_mut().find(|s| s.until.is_none()));
+            match (op, now) {
+                (Op::Add, None) => {
+                    self.kb.entry(fact.clone()).or_default().push(Stay { since: next, until: None, provenance: provenance.clone() });
+                    moved = true;
+                }
+                (Op::Del, Some(stay)) => {
+                    stay.until = Some(next);
+                    moved = true;
+                }
+                (Op::Add, Some(_)) | (Op::Del, None) => {}
+            }
+        }
+        if moved {
+            self.kb_head = next;
+        }
+    }
+}
+
+/// Adds or removes; whether that changed anything. A fact that is there keeps its provenance.
+fn put(facts: &mut BTreeMap<Atom, Provenance>, c: &Change, from: &Provenance) -> bool {
+    match c.op {
+        Op::Del => facts.remove(&c.fact).is_some(),
+        Op::Add if facts.contains_key(&c.fact) => false,
+        Op::Add => facts.insert(c.fact.clone(), from.clone()).is_none(),
+    }
+}
+
+/// A fact from its parts.
+pub fn fact((atom, provenance): (&Atom, &Provenance)) -> Fact {
+    Fact { atom: atom.clone(), provenance: provenance.clone() }
+}
+
+/// The provenance of facts from the domain's own files.
+pub fn domain_provenance(at: i64) -> Provenance {
+    Provenance { role: domain_name(), session: "".into(), epoch: 0, turn: 0, at }
+}

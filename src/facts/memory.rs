@@ -1,0 +1,194 @@
+//! The store in memory: the log and its fold, for tests and for conversations that need no file.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::change::{Change, canonical, content_hash, difference};
+use super::fold::{SiteState, fact};
+use super::rules::{self, Standing};
+use super::{Cause, CommitRule, Committed, Entry, Fact, Installed, Opened, Receipt, Result, SessionInfo, SessionKey, Store, StoreError, Turn, TurnCommit};
+use crate::ontology::Scope;
+use crate::term::{Atom, Name};
+
+/// A store in memory.
+#[derive(Debug, Default)]
+pub struct MemoryStore {
+    rule: CommitRule,
+    sites: Mutex<BTreeMap<Name, Site>>,
+}
+
+#[derive(Debug, Default)]
+struct Site {
+    log: Vec<Entry>,
+    state: SiteState,
+    /// The kb of the newest version that was asked for; older ones are computed when asked for.
+    kb: Option<(u64, Arc<Vec<Atom>>)>,
+}
+
+impl MemoryStore {
+    /// An empty store.
+    pub fn new(rule: CommitRule) -> Self {
+        Self { rule, sites: Mutex::default() }
+    }
+
+    /// A panic elsewhere cannot leave a site half changed: entries are applied whole, after every check.
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<Name, Site>> {
+        self.sites.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn with<T>(&self, site: &str, f: impl FnOnce(&mut Site) -> Result<T>) -> Result<T> {
+        f(self.lock().get_mut(site).ok_or_else(|| StoreError::UnknownSite(site.to_owned()))?)
+    }
+}
+
+impl Site {
+    fn append(&mut self, at: i64, cause: Cause, changes: Vec<Change>, applied: bool) -> Receipt {
+        let before = self.state.kb_head;
+        let entry = Entry { seq: self.state.seq + 1, at, cause, changes, applied };
+        self.state.apply(&entry);
+        self.log.push(entry);
+        Receipt { seq: self.state.seq, kb_head: self.state.kb_head, kb_changed: self.state.kb_head != before, shared_revision: self.state.shared_revision }
+    }
+
+    fn answered(&self, session: &str, request: &str) -> Option<&Entry> {
+        self.log.iter().find(|e| e.turn().is_some_and(|t| &*t.session == session && t.request.as_deref() == Some(request)))
+    }
+
+    fn turns(&self, key: &SessionKey, epoch: Option<u64>) -> Vec<Entry> {
+        let wanted = |t: &Turn| t.session == key.session && epoch.is_none_or(|e| e == t.epoch);
+        self.log.iter().filter(|e| e.turn().is_some_and(wanted)).cloned().collect()
+    }
+}
+
+impl Store for MemoryStore {
+    fn install(&self, site: &str, facts: &[Atom], at: i64) -> Result<Installed> {
+        let new = rules::base_of(site, facts)?;
+        let mut sites = self.lock();
+        let hash = content_hash(&new);
+        if let Some(s) = sites.get(site) {
+            if s.state.hash == hash {
+                return Ok(Installed::Same);
+            }
+            let (added, removed) = (new.difference(&s.state.base).count(), s.state.base.difference(&new).count());
+            return Ok(Installed::Differs { added, removed });
+        }
+        let changes = new.into_iter().map(|f| Change::add(Scope::Kb, f)).collect();
+        sites.entry(site.into()).or_default().append(at, Cause::Install { hash }, changes, false);
+        Ok(Installed::New)
+    }
+
+    fn rebase(&self, site: &str, facts: &[Atom], at: i64) -> Result<Receipt> {
+        let new = rules::base_of(site, facts)?;
+        self.with(site, |s| {
+            let changes = canonical(&difference(&s.state.base, &new));
+            let any_pending = !changes.is_empty() || !s.state.pending.is_empty();
+            let applied = rules::applies(self.rule, any_pending, s.state.any_open(None));
+            Ok(s.append(at, Cause::Rebase { hash: content_hash(&new) }, changes, applied))
+        })
+    }
+
+    fn open(&self, key: &SessionKey, role: &str) -> Result<Opened> {
+        rules::check_key(key)?;
+        self.with(&key.site, |s| {
+            let opened = rules::opened(key, role, s.state.latest(&key.session), s.state.kb_head)?;
+            let life = s.state.sessions.get(&(key.session.clone(), opened.epoch));
+            Ok(Opened { facts: life.map(|l| l.facts.iter().map(fact).collect()).unwrap_or_default(), ..opened })
+        })
+    }
+
+    fn answered(&self, key: &SessionKey, request: &str) -> Result<Option<Entry>> {
+        self.with(&key.site, |s| Ok(s.answered(&key.session, request).cloned()))
+    }
+
+    fn commit(&self, turn: &TurnCommit) -> Result<Committed> {
+        let changes = rules::well_formed(turn)?;
+        self.with(&turn.key.site, |s| {
+            if let Some(before) = turn.request.as_deref().and_then(|r| s.answered(&turn.key.session, r)) {
+                return Ok(Committed::Before(Box::new(before.clone())));
+            }
+            let id = (turn.key.session.clone(), turn.epoch);
+            let standing = Standing { latest: s.state.latest(&id.0), kb_head: s.state.kb_head, shared_revision: s.state.shared_revision };
+            rules::admit(turn, standing)?;
+            let collected = s.state.sessions.get(&id).is_some_and(|l| !l.staged.is_empty()) || changes.iter().any(|c| c.scope == Scope::Kb);
+            let any_pending = !s.state.pending.is_empty() || (turn.ended && collected);
+            let any_open = !turn.ended || s.state.any_open(Some((&id.0, id.1)));
+            let applied = rules::applies(self.rule, any_pending, any_open);
+            let cause = Cause::Turn(Turn {
+                session: id.0,
+                epoch: turn.epoch,
+                turn: turn.turn,
+                role: turn.role.clone(),
+                kb_version: turn.kb_version,
+                request: turn.request.clone(),
+                ended: turn.ended,
+                record: turn.record.clone(),
+            });
+            Ok(Committed::Done(s.append(turn.at, cause, changes, applied)))
+        })
+    }
+
+    fn close(&self, key: &SessionKey, at: i64) -> Result<Option<Receipt>> {
+        self.with(&key.site, |s| {
+            let Some(open) = s.state.latest(&key.session).filter(|i| i.ended_at.is_none()) else { return Ok(None) };
+            let epoch = open.epoch;
+            let any_open = s.state.any_open(Some((&key.session, epoch)));
+            let applied = rules::applies(self.rule, !s.state.pending.is_empty(), any_open);
+            Ok(Some(s.append(at, Cause::Close { session: key.session.clone(), epoch }, Vec::new(), applied)))
+        })
+    }
+
+    fn kb(&self, site: &str, version: u64) -> Result<Arc<Vec<Atom>>> {
+        self.with(site, |s| {
+            let head = s.state.kb_head;
+            match &s.kb {
+                _ if version > head => return Err(StoreError::UnknownVersion { site: site.to_owned(), version, head }),
+                Some((v, kb)) if *v == version => return Ok(kb.clone()),
+                _ => {}
+            }
+            let kb = Arc::new(s.state.kb_at(version));
+            if s.kb.as_ref().is_none_or(|(v, _)| *v < version) {
+                s.kb = Some((version, kb.clone()));
+            }
+            Ok(kb)
+        })
+    }
+
+    fn kb_head(&self, site: &str) -> Result<u64> {
+        self.with(site, |s| Ok(s.state.kb_head))
+    }
+
+    fn kb_pending(&self, site: &str) -> Result<Vec<Change>> {
+        self.with(site, |s| Ok(s.state.pending.iter().map(|(c, _)| c.clone()).collect()))
+    }
+
+    fn shared(&self, site: &str) -> Result<(u64, Vec<Fact>)> {
+        self.with(site, |s| Ok((s.state.shared_revision, s.state.shared.iter().map(fact).collect())))
+    }
+
+    fn session_facts(&self, key: &SessionKey, epoch: u64) -> Result<Vec<Fact>> {
+        self.with(&key.site, |s| {
+            let life = s.state.sessions.get(&(key.session.clone(), epoch));
+            Ok(life.map(|l| l.facts.iter().map(fact).collect()).unwrap_or_default())
+        })
+    }
+
+    fn sites(&self) -> Result<Vec<Name>> {
+        Ok(self.lock().keys().cloned().collect())
+    }
+
+    fn sessions(&self, site: &str) -> Result<Vec<SessionInfo>> {
+        self.with(site, |s| Ok(s.state.sessions_in_order()))
+    }
+
+    fn log(&self, site: &str, after: u64, limit: usize) -> Result<Vec<Entry>> {
+        self.with(site, |s| Ok(s.log.iter().filter(|e| e.seq > after).take(limit).cloned().collect()))
+    }
+
+    fn turns(&self, key: &SessionKey, epoch: Option<u64>) -> Result<Vec<Entry>> {
+        self.with(&key.site, |s| Ok(s.turns(key, epoch)))
+    }
+
+    fn kb_facts(&self, site: &str) -> Result<Vec<Fact>> {
+        self.with(site, |s| Ok(s.state.kb_now()))
+    }
+}

@@ -1,0 +1,208 @@
+//! The one transaction of a turn: every statement of the SQLite store that writes.
+
+use rusqlite::{Connection, Params};
+
+use super::rows::{self, SiteRow};
+use super::{Fault, SqliteOptions, schema};
+use crate::facts::change::{Change, Op, changes_to_text, net};
+use crate::facts::rules::{self, domain_name};
+use crate::facts::{Cause, Provenance, Receipt, Result, StoreError};
+use crate::ontology::Scope;
+
+/// A write transaction. It takes the write lock at once, so what it reads still holds when it writes; dropped without
+/// [`Tx::commit`] it leaves no trace.
+pub struct Tx<'c> {
+    pub conn: &'c Connection,
+    file: &'c str,
+    options: &'c SqliteOptions,
+    open: bool,
+}
+
+/// An entry about to be appended.
+pub struct Draft<'a> {
+    pub site: &'a str,
+    pub row: &'a SiteRow,
+    pub at: i64,
+    pub cause: Cause,
+    pub changes: Vec<Change>,
+    /// Whether this turn begins its session.
+    pub begins: bool,
+}
+
+impl<'c> Tx<'c> {
+    pub fn begin(conn: &'c Connection, file: &'c str, options: &'c SqliteOptions) -> Result<Self> {
+        let mut tx = Self { conn, file, options, open: false };
+        tx.run("BEGIN IMMEDIATE", [])?;
+        tx.open = true;
+        Ok(tx)
+    }
+
+    pub fn commit(mut self) -> Result<()> {
+        self.run("COMMIT", [])?;
+        self.open = false;
+        self.hit()
+    }
+
+    pub fn failure(&self, e: &rusqlite::Error) -> StoreError {
+        schema::failure(self.file, self.options, e)
+    }
+
+    /// One write step; how many rows it changed.
+    pub fn run(&self, sql: &str, params: impl Params) -> Result<usize> {
+        self.hit()?;
+        self.conn.prepare_cached(sql).and_then(|mut s| s.execute(params)).map_err(|e| self.failure(&e))
+    }
+
+    fn hit(&self) -> Result<()> {
+        self.options.fault.as_deref().map_or(Ok(()), Fault::hit)
+    }
+
+    fn read<T>(&self, result: rusqlite::Result<T>) -> Result<T> {
+        result.map_err(|e| self.failure(&e))
+    }
+
+    /// Appends an entry to the site's log and brings every table up to it.
+    pub fn append(&self, draft: &Draft<'_>) -> Result<Receipt> {
+        let (site, seq) = (draft.site, draft.row.seq + 1);
+        let revision = match &draft.cause {
+            Cause::Install { .. } => {
+                for c in &draft.changes {
+                    self.kb_add(site, c, 0, &domain(draft.at))?;
+                }
+                draft.row.shared_revision
+            }
+            Cause::Rebase { .. } => {
+                self.stage(site, seq, &draft.changes, &domain(draft.at), Some(seq))?;
+                draft.row.shared_revision
+            }
+            Cause::Turn(_) => self.turn(draft, seq)?,
+            Cause::Close { session, epoch } => {
+                self.run("UPDATE session SET ended_at = ?4 WHERE site = ?1 AND session = ?2 AND epoch = ?3", (site, &**session, epoch, draft.at))?;
+                self.run("DELETE FROM kb_staged WHERE site = ?1 AND session = ?2 AND epoch = ?3 AND ready IS NULL", (site, &**session, epoch))?;
+                draft.row.shared_revision
+            }
+        };
+        let pending = self.read(rows::pending(self.conn, site))?;
+        let any_open = !pending.is_empty() && self.read(rows::any_open(self.conn, site))?;
+        let applied = rules::applies(self.options.rule, !pending.is_empty(), any_open);
+        let kb_head = if applied { self.next_version(site, draft.row.kb_head, &pending)? } else { draft.row.kb_head };
+        self.log(draft, seq, applied)?;
+        let hash = match &draft.cause {
+            Cause::Install { hash } | Cause::Rebase { hash } => hash,
+            _ => &draft.row.hash,
+        };
+        self.run("UPDATE site SET hash = ?2, seq = ?3, kb_head = ?4, shared_revision = ?5 WHERE site = ?1", (site, hash, seq, kb_head, revision))?;
+        Ok(Receipt { seq, kb_head, kb_changed: kb_head != draft.row.kb_head, shared_revision: revision })
+    }
+
+    /// The tables after a turn; gives the revision of the shared facts.
+    fn turn(&self, draft: &Draft<'_>, seq: u64) -> Result<u64> {
+        let (site, Cause::Turn(turn)) = (draft.site, &draft.cause) else { return Ok(draft.row.shared_revision) };
+        let id = (site, &*turn.session, turn.epoch);
+        let ended_at = turn.ended.then_some(draft.at);
+        if draft.begins {
+            let sql = "INSERT INTO session (site, session, epoch, role, kb_version, turn, first_seq, opened_at, ended_at)
+                       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
+            self.run(sql, (id.0, id.1, id.2, &*turn.role, turn.kb_version, turn.turn, seq, draft.at, ended_at))?;
+        } else {
+            let sql = "UPDATE session SET turn = ?4, ended_at = ?5 WHERE site = ?1 AND session = ?2 AND epoch = ?3";
+            self.run(sql, (id.0, id.1, id.2, turn.turn, ended_at))?;
+        }
+        let from = Provenance { role: turn.role.clone(), session: turn.session.clone(), epoch: turn.epoch, turn: turn.turn, at: draft.at };
+        let mut shared_moves = false;
+        for c in draft.changes.iter().filter(|c| c.scope != Scope::Kb) {
+            let fact = c.fact.to_string();
+            let moved = match (c.scope, c.op) {
+                (Scope::Session, Op::Add) => {
+                    let sql = "INSERT OR IGNORE INTO session_fact (site, session, epoch, fact, turn, at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+                    self.run(sql, (id.0, id.1, id.2, &fact, from.turn, from.at))?
+                }
+                (Scope::Session, Op::Del) => {
+                    let sql = "DELETE FROM session_fact WHERE site = ?1 AND session = ?2 AND epoch = ?3 AND fact = ?4";
+                    self.run(sql, (id.0, id.1, id.2, &fact))?
+                }
+                (_, Op::Add) => {
+                    let sql = "INSERT OR IGNORE INTO shared_fact (site, fact, role, session, epoch, turn, at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+                    self.run(sql, (site, &fact, &*from.role, &*from.session, from.epoch, from.turn, from.at))?
+                }
+                (_, Op::Del) => self.run("DELETE FROM shared_fact WHERE site = ?1 AND fact = ?2", (site, &fact))?,
+            };
+            shared_moves |= c.scope == Scope::Shared && moved > 0;
+        }
+        let kb: Vec<Change> = draft.changes.iter().filter(|c| c.scope == Scope::Kb).cloned().collect();
+        self.stage(site, seq, &kb, &from, None)?;
+        if turn.ended {
+            let sql = "UPDATE kb_staged SET ready = ?4 WHERE site = ?1 AND session = ?2 AND epoch = ?3 AND ready IS NULL";
+            self.run(sql, (id.0, id.1, id.2, seq))?;
+        }
+        Ok(draft.row.shared_revision + u64::from(shared_moves))
+    }
+
+    fn stage(&self, site: &str, seq: u64, changes: &[Change], from: &Provenance, ready: Option<u64>) -> Result<()> {
+        let sql = "INSERT INTO kb_staged (site, seq, i, ready, change, role, session, epoch, turn, at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
+        for (i, c) in (0_i64..).zip(changes) {
+            self.run(sql, (site, seq, i, ready, c.to_string(), &*from.role, &*from.session, from.epoch, from.turn, from.at))?;
+        }
+        Ok(())
+    }
+
+    fn kb_add(&self, site: &str, c: &Change, since: u64, from: &Provenance) -> Result<usize> {
+        let sql = "INSERT INTO kb_fact (site, fact, since, until, role, session, epoch, turn, at)
+                   SELECT ?1, ?2, ?3, NULL, ?4, ?5, ?6, ?7, ?8
+                   WHERE NOT EXISTS (SELECT 1 FROM kb_fact WHERE site = ?1 AND fact = ?2 AND until IS NULL)";
+        self.run(sql, (site, c.fact.to_string(), since, &*from.role, &*from.session, from.epoch, from.turn, from.at))
+    }
+
+    /// Applies what is pending as the next version; changes that change nothing make no version.
+    fn next_version(&self, site: &str, head: u64, pending: &[(Change, Provenance)]) -> Result<u64> {
+        let next = head + 1;
+        let mut moved = 0;
+        for (fact, (op, from)) in net(pending.iter().map(|(c, p)| (c, p))) {
+            moved += match op {
+                Op::Add => self.kb_add(site, &Change::add(Scope::Kb, fact.clone()), next, from)?,
+                Op::Del => {
+                    let sql = "UPDATE kb_fact SET until = ?3 WHERE site = ?1 AND fact = ?2 AND until IS NULL";
+                    self.run(sql, (site, fact.to_string(), next))?
+                }
+            };
+        }
+        self.run("DELETE FROM kb_staged WHERE site = ?1 AND ready IS NOT NULL", [site])?;
+        Ok(if moved > 0 { next } else { head })
+    }
+
+    fn log(&self, draft: &Draft<'_>, seq: u64, applied: bool) -> Result<()> {
+        let sql = "INSERT INTO log (site, seq, at, kind, session, epoch, turn, role, kb_version, request, ended, applied, record, changes)
+                   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)";
+        let changes = changes_to_text(&draft.changes);
+        let head = (draft.site, seq, draft.at);
+        let short = |kind: &str, session: &str, epoch: u64, record: &str| {
+            let none: Option<&str> = None;
+            self.run(sql, (head.0, head.1, head.2, kind, session, epoch, 0, "", 0, none, false, applied, record, &changes))
+        };
+        match &draft.cause {
+            Cause::Install { hash } => short("install", "", 0, hash)?,
+            Cause::Rebase { hash } => short("rebase", "", 0, hash)?,
+            Cause::Close { session, epoch } => short("close", session, *epoch, "")?,
+            Cause::Turn(t) => {
+                let about = (&*t.session, t.epoch, t.turn, &*t.role, t.kb_version, t.request.as_deref(), t.ended);
+                let (session, epoch, turn, role, version, request, ended) = about;
+                let row = (head.0, head.1, head.2, "turn", session, epoch, turn, role, version, request, ended, applied, &t.record, &changes);
+                self.run(sql, row)?
+            }
+        };
+        Ok(())
+    }
+}
+
+impl Drop for Tx<'_> {
+    fn drop(&mut self) {
+        // A failed rollback leaves nothing to do: SQLite rolls back by itself when the connection closes or the file is next opened.
+        if self.open && !self.conn.is_autocommit() {
+            let _ = self.conn.execute_batch("ROLLBACK");
+        }
+    }
+}
+
+fn domain(at: i64) -> Provenance {
+    Provenance { role: domain_name(), session: "".into(), epoch: 0, turn: 0, at }
+}

@@ -1,0 +1,206 @@
+//! What a site knows before anybody speaks: the stored facts and all that follows from them alone.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, OnceLock};
+
+use super::ReasonError;
+use super::eval::store::{FACT, RelId, Relation};
+use super::eval::terms::{Id, Terms};
+use super::eval::{Evaluation, FALSE, GaveUp, Limits, Scratch};
+use super::rules::{Rules, Scope};
+use crate::term::Atom;
+
+/// The rules with a site's facts and their consequences; cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Base {
+    pub(super) inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+pub(super) struct Inner {
+    pub rules: Arc<Rules>,
+    pub terms: Arc<Terms>,
+    pub relations: Vec<Arc<Relation>>,
+    /// Shown atoms that no turn can change, sorted.
+    pub shown: OnceLock<Vec<Atom>>,
+}
+
+/// Static evaluation happens when facts change, not while somebody waits for an answer.
+const LIMITS: Limits = Limits { rows: 20_000_000, steps: 2_000_000_000 };
+
+impl Base {
+    /// Evaluates what follows from the facts of a knowledge base version and of a site.
+    pub fn build(rules: &Arc<Rules>, kb: &[Atom], shared: &[Atom]) -> Result<Self, ReasonError> {
+        let mut terms = Terms::over(&rules.terms);
+        let mut above = rules.program.relations();
+        for (atoms, scope) in [(kb, Scope::Kb), (shared, Scope::Shared)] {
+            for a in atoms {
+                let relation = stored(rules, a, scope)?;
+                insert_fact(rules, &mut terms, &[], &mut above, relation, a);
+            }
+        }
+        let mut scratch = Scratch::default();
+        let mut e =
+            Evaluation { program: &rules.program, below: &[], above: &mut above, terms: &mut terms, scratch: &mut scratch, limits: LIMITS, touched: None };
+        e.run(&rules.program.fixed, &|_| true).map_err(|g| gave_up(rules, g, LIMITS))?;
+        Self::finished(rules, Arc::new(terms), above.into_iter().map(Arc::new).collect())
+    }
+
+    /// The same after facts were added and removed; only what depends on them is evaluated again.
+    pub fn with_change(&self, add: &[Atom], remove: &[Atom]) -> Result<Self, ReasonError> {
+        let rules = &self.inner.rules;
+        let program = &rules.program;
+        let mut terms = Terms::over(&self.inner.terms);
+        let mut changed: BTreeSet<RelId> = BTreeSet::new();
+        let mut removed: BTreeSet<(RelId, Vec<Id>)> = BTreeSet::new();
+        for a in add.iter().chain(remove) {
+            let scope = rules.scope(&a.name, a.args.len()).filter(|s| *s != Scope::Session).ok_or_else(|| ReasonError::NotStored(a.signature()))?;
+            changed.insert(stored(rules, a, scope)?);
+        }
+        for a in remove {
+            let row: Vec<Id> = a.args.iter().map(|t| terms.of_term(t)).collect();
+            if let Some(r) = program.layouts.ids.get(&(a.name.clone(), a.args.len())) {
+                removed.insert((*r, row));
+            }
+        }
+        let mut strata_rules = Vec::new();
+        // Strata stand in order, so one pass finds everything that depends on a change; a recursive stratum needs its rules looked at until nothing is added.
+        for s in &program.fixed {
+            loop {
+                let before = changed.len();
+                for r in s.rules.iter().filter_map(|r| program.rules.get(*r as usize)) {
+                    if reads(rules, r).any(|p| changed.contains(&p)) {
+                        changed.insert(r.head.0);
+                    }
+                }
+                if changed.len() == before {
+                    break;
+                }
+            }
+            strata_rules.extend(s.rules.iter().copied());
+        }
+        let mut above = Vec::with_capacity(self.inner.relations.len());
+        let mut below: Vec<Arc<Relation>> = Vec::with_capacity(self.inner.relations.len());
+        let empty = Arc::new(Relation::default());
+        for (n, old) in self.inner.relations.iter().enumerate() {
+            let id = u32::try_from(n).unwrap_or(u32::MAX);
+            let base = program.layouts.layouts.get(n).and_then(|l| l.opens).map_or(id, |(b, _)| b);
+            above.push(Relation::default());
+            below.push(if changed.contains(&base) { empty.clone() } else { old.clone() });
+        }
+        for r in &changed {
+            let (Some(old), Some(arity)) = (self.inner.relations.get(*r as usize), program.arities.get(*r as usize)) else { continue };
+            for (n, d) in old.derived.iter().enumerate() {
+                let row = old.row(*arity, u32::try_from(n).unwrap_or(u32::MAX));
+                if d.rule == FACT && (removed.is_empty() || !removed.contains(&(*r, row.to_vec()))) {
+                    program.insert(&terms, &below, &mut above, *r, row, FACT, &[]);
+                }
+            }
+        }
+        for a in add {
+            if let Some(r) = program.layouts.ids.get(&(a.name.clone(), a.args.len())) {
+                insert_fact(rules, &mut terms, &below, &mut above, *r, a);
+            }
+        }
+        let mut scratch = Scratch::default();
+        let mut e = Evaluation { program, below: &below, above: &mut above, terms: &mut terms, scratch: &mut scratch, limits: LIMITS, touched: None };
+        let again = |r: u32| program.rules.get(r as usize).is_some_and(|r| changed.contains(&r.head.0));
+        e.run(&program.fixed, &again).map_err(|g| gave_up(rules, g, LIMITS))?;
+        let relations = below
+            .into_iter()
+            .zip(above)
+            .enumerate()
+            .map(|(n, (b, a))| {
+                let id = u32::try_from(n).unwrap_or(u32::MAX);
+                let base = program.layouts.layouts.get(n).and_then(|l| l.opens).map_or(id, |(b, _)| b);
+                if changed.contains(&base) { Arc::new(a) } else { b }
+            })
+            .collect();
+        // Names that were new stay in the table above; once it has grown, everything is built afresh below.
+        let terms = if terms.own() == 0 { self.inner.terms.clone() } else { Arc::new(terms) };
+        Self::finished(rules, terms, relations)
+    }
+
+    fn finished(rules: &Arc<Rules>, terms: Arc<Terms>, relations: Vec<Arc<Relation>>) -> Result<Self, ReasonError> {
+        let broken = rules.program.layouts.ids.get(&(FALSE.into(), 0)).and_then(|r| relations.get(*r as usize)).and_then(|r| r.derived.first().copied());
+        if let Some(d) = broken {
+            return Err(ReasonError::Inconsistent(rules.name_of(d.rule)));
+        }
+        Ok(Self { inner: Arc::new(Inner { rules: rules.clone(), terms, relations, shown: OnceLock::new() }) })
+    }
+
+    /// The rules.
+    pub fn rules(&self) -> &Arc<Rules> {
+        &self.inner.rules
+    }
+
+    /// All static atoms of a predicate, sorted.
+    pub fn query(&self, name: &str, arity: usize) -> Vec<Atom> {
+        let name: crate::term::Name = name.into();
+        let Some(r) = self.inner.rules.program.layouts.ids.get(&(name.clone(), arity)).and_then(|r| self.inner.relations.get(*r as usize)) else {
+            return Vec::new();
+        };
+        let mut out: Vec<Atom> = (0..r.len()).filter_map(|n| self.inner.terms.atom(&name, r.row(arity, n))).collect();
+        out.sort();
+        out
+    }
+
+    /// Bytes held by the facts and their consequences, roughly.
+    pub fn bytes(&self) -> usize {
+        self.inner.relations.iter().map(|r| r.bytes()).sum::<usize>() + self.inner.terms.len() as usize * 64
+    }
+
+    pub(super) fn shown(&self) -> &[Atom] {
+        self.inner.shown.get_or_init(|| {
+            let mut out: Vec<Atom> = self.inner.rules.shown.iter().flat_map(|(_, p)| self.query(&p.0, p.1)).collect();
+            out.sort();
+            out
+        })
+    }
+}
+
+/// The relations a rule's body reads, negated ones too.
+fn reads<'a>(rules: &'a Rules, r: &'a super::eval::Compiled) -> impl Iterator<Item = RelId> + 'a {
+    r.body.iter().flat_map(|i| i.literals()).filter_map(|(l, _)| match l {
+        super::syntax::Literal::Atom { atom, .. } => rules.program.layouts.ids.get(&atom.predicate()).copied(),
+        _ => None,
+    })
+}
+
+fn stored(rules: &Rules, a: &Atom, scope: Scope) -> Result<RelId, ReasonError> {
+    if rules.scope(&a.name, a.args.len()) != Some(scope) {
+        return Err(ReasonError::NotStored(a.signature()));
+    }
+    rules.program.layouts.ids.get(&(a.name.clone(), a.args.len())).copied().ok_or_else(|| ReasonError::NotStored(a.signature()))
+}
+
+/// Adds an atom as a fact.
+pub(super) fn insert_fact(rules: &Rules, terms: &mut Terms, below: &[Arc<Relation>], above: &mut [Relation], relation: RelId, a: &Atom) {
+    let mut small = [0; 12];
+    if let Some(row) = small.get_mut(..a.args.len()) {
+        for (slot, t) in row.iter_mut().zip(&a.args) {
+            *slot = terms.of_term(t);
+        }
+        let row = small;
+        rules.program.insert(terms, below, above, relation, row.get(..a.args.len()).unwrap_or(&[]), FACT, &[]);
+    } else {
+        let row: Vec<Id> = a.args.iter().map(|t| terms.of_term(t)).collect();
+        rules.program.insert(terms, below, above, relation, &row, FACT, &[]);
+    }
+}
+
+pub(super) fn gave_up(rules: &Rules, g: GaveUp, limits: Limits) -> ReasonError {
+    match g {
+        GaveUp::Overflow(r) => ReasonError::Overflow(rules.name_of(r)),
+        GaveUp::Rows => ReasonError::OverBudget { what: "derived atoms", limit: limits.rows as u64 },
+        GaveUp::Steps => ReasonError::OverBudget { what: "look-ups", limit: limits.steps },
+    }
+}
+
+impl Rules {
+    /// How a rule is named in an error: its reading or text, and its place.
+    pub(super) fn name_of(&self, rule: u32) -> String {
+        let statement = self.program.rules.get(rule as usize).and_then(|r| self.statements.get(r.statement));
+        statement.map_or_else(|| "a rule".to_owned(), |s| format!("{} ({})", s.reading.as_ref().unwrap_or(&s.text), s.origin))
+    }
+}

@@ -1,0 +1,126 @@
+//! One decision: stored facts, session and turn in; shown atoms and their derivations out.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use super::ReasonError;
+use super::base::{Base, gave_up, insert_fact};
+use super::eval::run::Touched;
+use super::eval::store::Relation;
+use super::eval::terms::Terms;
+use super::eval::{Evaluation, FALSE, Limits, Scratch};
+use crate::term::Atom;
+
+/// Which engines decide.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Reasoner {
+    /// The evaluator decides, clingo must agree.
+    #[default]
+    Confirm,
+    /// clingo alone.
+    Clingo,
+    /// The evaluator alone.
+    Fast,
+}
+
+/// What one decision may cost; each limit is exceeded by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Budget {
+    /// Facts of session and turn.
+    pub max_input_facts: usize,
+    /// Atoms derived.
+    pub max_atoms: usize,
+    /// Rows tried.
+    pub max_steps: u64,
+    /// clingo's time.
+    pub solve: Duration,
+}
+
+impl Default for Budget {
+    fn default() -> Self {
+        Self { max_input_facts: 10_000, max_atoms: 200_000, max_steps: 20_000_000, solve: Duration::from_secs(2) }
+    }
+}
+
+/// A decision with everything needed to explain it.
+#[derive(Debug)]
+pub struct Outcome {
+    pub(super) base: Base,
+    pub(super) above: Vec<Relation>,
+    pub(super) terms: Terms,
+    pub(super) facts: Vec<Atom>,
+    shown: Vec<Atom>,
+}
+
+impl Outcome {
+    /// All shown atoms, sorted.
+    pub fn shown(&self) -> &[Atom] {
+        &self.shown
+    }
+
+    /// The site's facts and rules it was decided on.
+    pub fn base(&self) -> &Base {
+        &self.base
+    }
+
+    /// The facts of session and turn it was decided on.
+    pub fn facts(&self) -> &[Atom] {
+        &self.facts
+    }
+
+    /// Bytes held, roughly.
+    pub fn bytes(&self) -> usize {
+        self.above.iter().map(Relation::bytes).sum::<usize>() + self.terms.own() * 64
+    }
+}
+
+/// Decides on the facts of session and turn.
+pub fn decide(base: &Base, facts: &[Atom], how: Reasoner, budget: &Budget) -> Result<Outcome, ReasonError> {
+    let mut touched = (how != Reasoner::Fast).then(Touched::new);
+    let outcome = evaluate(base, facts, budget, touched.as_mut())?;
+    Ok(outcome)
+}
+
+fn evaluate(base: &Base, facts: &[Atom], budget: &Budget, touched: Option<&mut Touched>) -> Result<Outcome, ReasonError> {
+    if facts.len() > budget.max_input_facts {
+        return Err(ReasonError::OverBudget { what: "facts of session and turn", limit: budget.max_input_facts as u64 });
+    }
+    let rules = base.rules();
+    let program = &rules.program;
+    let below = &base.inner.relations;
+    let mut terms = Terms::over(&base.inner.terms);
+    let mut above = program.relations();
+    let mut seen: BTreeMap<(&str, usize), u32> = BTreeMap::new();
+    for a in facts {
+        let key = (&*a.name, a.args.len());
+        let relation = match seen.get(&key) {
+            Some(r) => *r,
+            None => {
+                let p = (a.name.clone(), a.args.len());
+                let r =
+                    program.layouts.ids.get(&p).copied().filter(|_| rules.moving.contains(&p)).ok_or_else(|| ReasonError::UnknownPredicate(a.signature()))?;
+                seen.insert(key, r);
+                r
+            }
+        };
+        insert_fact(rules, &mut terms, below, &mut above, relation, a);
+    }
+    let limits = Limits { rows: budget.max_atoms, steps: budget.max_steps };
+    let mut scratch = Scratch::default();
+    let mut e = Evaluation { program, below, above: &mut above, terms: &mut terms, scratch: &mut scratch, limits, touched };
+    e.run(&program.moving, &|_| true).map_err(|g| gave_up(rules, g, limits))?;
+    if let Some(d) = program.layouts.ids.get(&(FALSE.into(), 0)).and_then(|r| above.get(*r as usize)).and_then(|r| r.derived.first()) {
+        return Err(ReasonError::Inconsistent(rules.name_of(d.rule)));
+    }
+    let mut shown: Vec<Atom> = base.shown().to_vec();
+    for (r, p) in &rules.shown {
+        let Some(relation) = above.get(*r as usize) else { continue };
+        for n in 0..relation.len() {
+            let a = terms.atom(&p.0, relation.row(p.1, n));
+            shown.push(a.ok_or_else(|| ReasonError::Unrepresentable(format!("{}/{}", p.0, p.1)))?);
+        }
+    }
+    shown.sort();
+    Ok(Outcome { base: base.clone(), above, terms, facts: facts.to_vec(), shown })
+}

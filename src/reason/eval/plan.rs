@@ -1,0 +1,650 @@
+//! From a rule to plans: the order in which its literals are looked up, with the columns known at each point.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::store::{Layout, Mask, RelId, View};
+use super::terms::{Id, Terms};
+use crate::reason::syntax::{Aggregate, Expr, Fold, Item, Literal, Op, Pattern, Predicate, Rel, Sign};
+use crate::term::Name;
+
+/// A variable's place in the registers.
+pub type Slot = u16;
+
+/// A term to compute from bound variables.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Calc {
+    /// A variable.
+    Slot(Slot),
+    /// A ground term.
+    Id(Id),
+    /// Arithmetic.
+    Binary(Op, Box<Calc>, Box<Calc>),
+    /// Minus.
+    Neg(Box<Calc>),
+    /// Absolute value.
+    Abs(Box<Calc>),
+    /// A function term.
+    Fun(Name, Vec<Calc>),
+}
+
+/// How a value is matched.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Match {
+    /// Anything.
+    Any,
+    /// Anything, kept in a variable.
+    Bind(Slot),
+    /// The value of a variable.
+    Same(Slot),
+    /// A ground term.
+    Is(Id),
+    /// A function term with such arguments.
+    Fun(Name, Vec<Match>),
+    /// A computed value.
+    Value(Calc),
+}
+
+/// A look-up in a relation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lookup {
+    /// The relation.
+    pub relation: RelId,
+    /// The known columns and their values.
+    pub key: Vec<(usize, Calc)>,
+    /// The index over exactly these columns; `usize::MAX` for none.
+    pub index: usize,
+    /// The other columns.
+    pub rest: Vec<(usize, Match)>,
+}
+
+/// One step of a plan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// For each row that matches.
+    Scan {
+        /// Where and what.
+        lookup: Lookup,
+        /// Whether one row is enough, since what it binds is not used.
+        once: bool,
+        /// Whether only the rows of the last round count.
+        delta: bool,
+    },
+    /// If no row matches, or if one does.
+    Exists {
+        /// Where and what.
+        lookup: Lookup,
+        /// Whether a row must be there.
+        wanted: bool,
+    },
+    /// If the comparisons hold, or fail to.
+    Test {
+        /// The first term.
+        left: Calc,
+        /// Each comparison.
+        rest: Vec<(Rel, Calc)>,
+        /// Whether they must hold.
+        wanted: bool,
+    },
+    /// Matches a computed value.
+    Let {
+        /// The pattern.
+        pattern: Match,
+        /// The value.
+        value: Calc,
+    },
+    /// For each number of an interval.
+    Range {
+        /// The pattern.
+        pattern: Match,
+        /// The lower end.
+        low: Calc,
+        /// The upper end.
+        high: Calc,
+    },
+    /// If for every solution of `condition`, `then` has one.
+    ForAll {
+        /// The instances.
+        condition: Vec<Step>,
+        /// What must hold for each.
+        then: Vec<Step>,
+    },
+    /// An aggregate.
+    Fold {
+        /// Which.
+        fold: Fold,
+        /// For each element: how its condition is solved, and its tuple.
+        elements: Vec<(Vec<Step>, Vec<Calc>)>,
+        /// The variable that gets the value.
+        assign: Option<Slot>,
+        /// Comparisons of the value.
+        guards: Vec<(Rel, Calc)>,
+        /// Whether they must hold.
+        wanted: bool,
+    },
+    /// Never, or always.
+    Bool(bool),
+}
+
+/// Why a rule has no plan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NoPlan {
+    /// Variables that nothing binds, with their places.
+    Unsafe(Vec<(Name, usize)>),
+    /// A construct the evaluator does not take.
+    Unsupported(&'static str),
+}
+
+/// An ordered body: each step with the body item it belongs to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Plan {
+    /// The steps.
+    pub steps: Vec<Step>,
+    /// For each step, the number of its body item.
+    pub items: Vec<usize>,
+}
+
+/// The relations, constants and indexes that the plans of all rules share.
+#[derive(Clone, Debug, Default)]
+pub struct Layouts {
+    /// By number.
+    pub layouts: Vec<Layout>,
+    /// The name of each relation; a view has its base's.
+    pub names: Vec<Predicate>,
+    /// By name.
+    pub ids: BTreeMap<Predicate, RelId>,
+}
+
+impl Layouts {
+    /// The relation of a predicate.
+    pub fn relation(&mut self, p: &Predicate) -> RelId {
+        if let Some(id) = self.ids.get(p) {
+            return *id;
+        }
+        let id = self.add(p.clone(), p.1, None);
+        self.ids.insert(p.clone(), id);
+        id
+    }
+
+    fn add(&mut self, name: Predicate, arity: usize, opens: Option<(RelId, usize)>) -> RelId {
+        let id = u32::try_from(self.layouts.len()).unwrap_or(u32::MAX);
+        self.layouts.push(Layout { arity, opens, ..Layout::default() });
+        self.names.push(name);
+        id
+    }
+
+    fn view(&mut self, base: RelId, column: usize, functor: &Name, arity: usize) -> RelId {
+        let Some(layout) = self.layouts.get(base as usize) else { return base };
+        if let Some(v) = layout.views.iter().find(|v| v.column == column && v.functor == *functor && v.arity == arity) {
+            return v.relation;
+        }
+        let (columns, place) = (layout.arity - 1 + arity, layout.views.len());
+        let name = self.names.get(base as usize).cloned().unwrap_or_else(|| ("".into(), 0));
+        let relation = self.add(name, columns, Some((base, place)));
+        if let Some(layout) = self.layouts.get_mut(base as usize) {
+            layout.views.push(View { column, functor: functor.clone(), arity, relation });
+        }
+        relation
+    }
+
+    fn index(&mut self, relation: RelId, columns: impl Iterator<Item = usize>) -> usize {
+        let mask: Mask = columns.filter(|c| *c < 32).fold(0, |m, c| m | (1 << c));
+        let Some(layout) = self.layouts.get_mut(relation as usize) else { return usize::MAX };
+        if mask == 0 {
+            return usize::MAX;
+        }
+        if mask.count_ones() as usize == layout.arity {
+            return 0;
+        }
+        let at = layout.masks.iter().position(|m| *m == mask).unwrap_or_else(|| {
+            layout.masks.push(mask);
+            layout.masks.len() - 1
+        });
+        at + 1
+    }
+}
+
+/// Compiles the bodies of one rule.
+pub struct Compiler<'a> {
+    layouts: &'a mut Layouts,
+    terms: &'a mut Terms,
+    /// The rule's variables, those that are not local to an aggregate or condition first.
+    pub vars: Vec<Name>,
+}
+
+type Bound = BTreeSet<Slot>;
+
+impl<'a> Compiler<'a> {
+    /// A compiler for a rule with these variables.
+    pub fn new(layouts: &'a mut Layouts, terms: &'a mut Terms, globals: &[(Name, usize)]) -> Self {
+        Self { layouts, terms, vars: globals.iter().map(|(n, _)| n.clone()).collect() }
+    }
+
+    /// The register of a variable.
+    pub fn slot(&mut self, name: &Name) -> Slot {
+        let at = self.vars.iter().position(|v| v == name).unwrap_or_else(|| {
+            self.vars.push(name.clone());
+            self.vars.len() - 1
+        });
+        Slot::try_from(at).unwrap_or(Slot::MAX)
+    }
+
+    fn ready(&mut self, e: &Expr, bound: &Bound) -> bool {
+        let mut vars = Vec::new();
+        e.each_var(&mut |n, _| vars.push(n.clone()));
+        vars.iter().all(|v| {
+            let s = self.slot(v);
+            bound.contains(&s)
+        })
+    }
+
+    /// A term whose variables are bound.
+    pub fn calc(&mut self, e: &Expr) -> Result<Calc, NoPlan> {
+        Ok(match e {
+            Expr::Int(n) => Calc::Id(self.terms.of_int(*n)),
+            Expr::Const(n) => Calc::Id(self.terms.of_const(n)),
+            Expr::Str(n) => Calc::Id(self.terms.of_str(n)),
+            Expr::Inf => Calc::Id(self.terms.of_inf()),
+            Expr::Sup => Calc::Id(self.terms.of_sup()),
+            Expr::Var(n, _) => Calc::Slot(self.slot(n)),
+            Expr::Fun(n, args) => {
+                let args = args.iter().map(|a| self.calc(a)).collect::<Result<Vec<_>, _>>()?;
+                let ground: Option<Vec<Id>> = args.iter().map(|a| if let Calc::Id(i) = a { Some(*i) } else { None }).collect();
+                match ground {
+                    Some(ids) => Calc::Id(self.terms.of_fun(n, &ids)),
+                    None => Calc::Fun(n.clone(), args),
+                }
+            }
+            Expr::Binary(op, a, b) => Calc::Binary(*op, Box::new(self.calc(a)?), Box::new(self.calc(b)?)),
+            Expr::Neg(a) => Calc::Neg(Box::new(self.calc(a)?)),
+            Expr::Abs(a) => Calc::Abs(Box::new(self.calc(a)?)),
+            Expr::Interval(..) => return Err(NoPlan::Unsupported("an interval in this place")),
+            Expr::Pool(_) => return Err(NoPlan::Unsupported("a pool in this place")),
+        })
+    }
+
+    fn pattern(&mut self, e: &Expr, bound: &mut Bound) -> Result<Match, NoPlan> {
+        Ok(match e {
+            Expr::Var(n, _) => {
+                let s = self.slot(n);
+                if bound.insert(s) { Match::Bind(s) } else { Match::Same(s) }
+            }
+            Expr::Fun(n, args) if !self.ready(e, bound) => Match::Fun(n.clone(), args.iter().map(|a| self.pattern(a, bound)).collect::<Result<_, _>>()?),
+            e => match self.calc(e)? {
+                Calc::Id(i) => Match::Is(i),
+                c => Match::Value(c),
+            },
+        })
+    }
+
+    /// The relation and columns that a literal reads: an opened view if an argument is a function term with variables.
+    fn reads(&mut self, atom: &Pattern) -> (RelId, Vec<Expr>) {
+        let base = self.layouts.relation(&atom.predicate());
+        for (c, e) in atom.args.iter().enumerate() {
+            if let Expr::Fun(f, args) = e
+                && !f.is_empty()
+                && !e.vars().is_empty()
+            {
+                let relation = self.layouts.view(base, c, f, args.len());
+                let mut columns = atom.args.clone();
+                columns.splice(c..=c, args.iter().cloned());
+                return (relation, columns);
+            }
+        }
+        (base, atom.args.clone())
+    }
+
+    fn lookup(&mut self, atom: &Pattern, bound: &mut Bound, anonymous: bool) -> Result<Lookup, NoPlan> {
+        let (relation, columns) = self.reads(atom);
+        let (mut key, mut rest) = (Vec::new(), Vec::new());
+        let before = bound.clone();
+        for (c, e) in columns.iter().enumerate() {
+            if self.ready(e, &before) {
+                key.push((c, self.calc(e)?));
+            }
+        }
+        for (c, e) in columns.iter().enumerate() {
+            if key.iter().any(|(k, _)| *k == c) {
+                continue;
+            }
+            match e {
+                Expr::Var(n, _) if anonymous && crate::reason::syntax::is_anonymous(n) => rest.push((c, Match::Any)),
+                e => rest.push((c, self.pattern(e, bound)?)),
+            }
+        }
+        let index = self.layouts.index(relation, key.iter().map(|(c, _)| *c));
+        Ok(Lookup { relation, key, index, rest })
+    }
+
+    /// Orders items: tests as soon as they can be made, then the look-up with the most known columns.
+    pub fn plan(&mut self, items: &[Item], bound: &mut BTreeSet<Slot>, first: Option<usize>, delta: bool, needed: &BTreeSet<Slot>) -> Result<Plan, NoPlan> {
+        let mut left: Vec<usize> = (0..items.len()).collect();
+        let mut plan = Plan::default();
+        let outer: BTreeSet<Name> = self.outer_names(items, bound, needed);
+        if let Some(f) = first
+            && let Some(Item::Literal(Literal::Atom { sign: Sign::Plain, atom })) = items.get(f)
+        {
+            let lookup = self.lookup(atom, bound, false)?;
+            plan.steps.push(Step::Scan { lookup, once: false, delta });
+            plan.items.push(f);
+            left.retain(|i| *i != f);
+        }
+        while !left.is_empty() {
+            let mut chosen = None;
+            for (n, i) in left.iter().enumerate() {
+                if let Some(item) = items.get(*i)
+                    && let Some(step) = self.test(item, &outer, bound)?
+                {
+                    chosen = Some((n, step));
+                    break;
+                }
+            }
+            if chosen.is_none() {
+                let mut best: Option<(usize, usize)> = None;
+                for (n, i) in left.iter().enumerate() {
+                    if let Some(Item::Literal(Literal::Atom { sign: Sign::Plain, atom })) = items.get(*i) {
+                        let known = self.known(atom, bound);
+                        if best.is_none_or(|(_, k)| known > k) {
+                            best = Some((n, known));
+                        }
+                    }
+                }
+                if let Some((n, _)) = best
+                    && let Some(Item::Literal(Literal::Atom { atom, .. })) = left.get(n).and_then(|i| items.get(*i))
+                {
+                    let lookup = self.lookup(atom, bound, false)?;
+                    chosen = Some((n, Step::Scan { lookup, once: false, delta: false }));
+                }
+            }
+            let Some((n, step)) = chosen else { return Err(self.unbound(items, &left, bound)) };
+            plan.items.push(left.remove(n));
+            plan.steps.push(step);
+        }
+        mark_once(&mut plan.steps, needed);
+        Ok(plan)
+    }
+
+    fn known(&mut self, atom: &Pattern, bound: &Bound) -> usize {
+        // A literal all of whose columns are known is a mere check; constants alone say little about how few rows there are.
+        let ready = atom.args.iter().filter(|a| self.ready(a, bound)).count();
+        let vars = atom.args.iter().filter(|a| !a.vars().is_empty() && self.ready(a, bound)).count();
+        if ready == atom.args.len() { usize::MAX } else { vars * 16 + ready }
+    }
+
+    /// Names that occur outside of aggregates and conditions: the global variables of these items.
+    fn outer_names(&mut self, items: &[Item], bound: &Bound, needed: &BTreeSet<Slot>) -> BTreeSet<Name> {
+        let mut out: BTreeSet<Name> = bound.iter().chain(needed).filter_map(|s| self.vars.get(*s as usize).cloned()).collect();
+        for item in items {
+            global_vars(item, &mut |n, _| {
+                out.insert(n.clone());
+            });
+        }
+        out
+    }
+
+    fn test(&mut self, item: &Item, outer: &BTreeSet<Name>, bound: &mut Bound) -> Result<Option<Step>, NoPlan> {
+        match item {
+            Item::Literal(Literal::Bool(b, _)) => Ok(Some(Step::Bool(*b))),
+            Item::Literal(Literal::Atom { sign: Sign::Plain, atom }) => {
+                if !atom.args.iter().all(|a| self.ready(a, bound)) {
+                    return Ok(None);
+                }
+                Ok(Some(Step::Exists { lookup: self.lookup(atom, bound, false)?, wanted: true }))
+            }
+            Item::Literal(Literal::Atom { sign, atom }) => {
+                let mut vars = Vec::new();
+                atom.args.iter().for_each(|a| a.each_var(&mut |n, _| vars.push(n.clone())));
+                let ready = vars.iter().all(|n| crate::reason::syntax::is_anonymous(n) || bound.contains(&self.slot(n)));
+                if !ready {
+                    return Ok(None);
+                }
+                let lookup = self.lookup(atom, &mut bound.clone(), true)?;
+                Ok(Some(Step::Exists { lookup, wanted: *sign == Sign::NotNot }))
+            }
+            Item::Literal(Literal::Compare { sign, left, rest, .. }) => self.compare(*sign, left, rest, bound),
+            Item::Conditional { literal, condition, .. } => {
+                if !self.inner_ready(std::iter::once(literal).chain(condition), outer, bound) {
+                    return Ok(None);
+                }
+                let mut inner = bound.clone();
+                let needed: BTreeSet<Slot> = self.slots_of(std::iter::once(literal));
+                let condition = self.literals(condition, &mut inner, &needed)?;
+                let then = self.literals(std::slice::from_ref(literal), &mut inner, &BTreeSet::new())?;
+                Ok(Some(Step::ForAll { condition, then }))
+            }
+            Item::Aggregate(a) => self.aggregate(a, outer, bound),
+        }
+    }
+
+    fn slots_of<'b>(&mut self, literals: impl Iterator<Item = &'b Literal>) -> BTreeSet<Slot> {
+        let mut names = Vec::new();
+        literals.for_each(|l| l.each_var(&mut |n, _| names.push(n.clone())));
+        names.iter().map(|n| self.slot(n)).collect()
+    }
+
+    /// Whether all global variables inside are bound.
+    fn inner_ready<'b>(&mut self, literals: impl Iterator<Item = &'b Literal>, outer: &BTreeSet<Name>, bound: &Bound) -> bool {
+        let mut names = Vec::new();
+        literals.for_each(|l| l.each_var(&mut |n, _| names.push(n.clone())));
+        names.iter().all(|n| !outer.contains(n) || bound.contains(&self.slot(n)))
+    }
+
+    fn literals(&mut self, literals: &[Literal], bound: &mut Bound, needed: &BTreeSet<Slot>) -> Result<Vec<Step>, NoPlan> {
+        let items: Vec<Item> = super::normal::flatten(literals.iter().cloned().map(Item::Literal).collect(), (self.vars.len() + 1) * 4096);
+        Ok(self.plan(&items, bound, None, false, needed)?.steps)
+    }
+
+    fn aggregate(&mut self, a: &Aggregate, outer: &BTreeSet<Name>, bound: &mut Bound) -> Result<Option<Step>, NoPlan> {
+        let guards: Vec<(Rel, &Expr)> = a.left.iter().map(|(e, r)| (r.flipped(), e)).chain(a.right.iter().map(|(r, e)| (*r, e))).collect();
+        let mut assign = None;
+        let mut tests = Vec::new();
+        for (rel, e) in guards {
+            match e {
+                Expr::Var(n, _) if rel == Rel::Eq && a.sign == Sign::Plain && assign.is_none() && !bound.contains(&self.slot(n)) => assign = Some(self.slot(n)),
+                e if self.ready(e, bound) => tests.push((rel, self.calc(e)?)),
+                _ => return Ok(None),
+            }
+        }
+        for e in &a.elements {
+            let mut names = Vec::new();
+            e.terms.iter().for_each(|t| t.each_var(&mut |n, _| names.push(n.clone())));
+            let assigned = |c: &Self, n: &Name| assign.is_some_and(|s| c.vars.get(s as usize) == Some(n));
+            if names.iter().any(|n| assigned(self, n) || outer.contains(n) && !bound.contains(&self.slot(n)))
+                || !self.inner_ready(e.condition.iter(), outer, bound)
+            {
+                return Ok(None);
+            }
+        }
+        let mut elements = Vec::new();
+        for e in &a.elements {
+            let mut inner = bound.clone();
+            let mut names = Vec::new();
+            e.terms.iter().for_each(|t| t.each_var(&mut |n, at| names.push((n.clone(), at))));
+            let needed: BTreeSet<Slot> = names.iter().map(|(n, _)| self.slot(n)).collect();
+            let steps = self.literals(&e.condition, &mut inner, &needed)?;
+            let free: Vec<(Name, usize)> = names.into_iter().filter(|(n, _)| !inner.contains(&self.slot(n))).collect();
+            if !free.is_empty() {
+                return Err(NoPlan::Unsafe(free));
+            }
+            elements.push((steps, e.terms.iter().map(|t| self.calc(t)).collect::<Result<_, _>>()?));
+        }
+        if let Some(s) = assign {
+            bound.insert(s);
+        }
+        Ok(Some(Step::Fold { fold: a.fold, elements, assign, guards: tests, wanted: a.sign != Sign::Not }))
+    }
+
+    fn compare(&mut self, sign: Sign, left: &Expr, rest: &[(Rel, Expr)], bound: &mut Bound) -> Result<Option<Step>, NoPlan> {
+        if let (Sign::Plain, [(Rel::Eq, right)]) = (sign, rest) {
+            for (a, b) in [(left, right), (right, left)] {
+                if let Expr::Interval(low, high) = b {
+                    if !self.ready(low, bound) || !self.ready(high, bound) || !matches!(a, Expr::Var(..)) && !self.ready(a, bound) {
+                        return Ok(None);
+                    }
+                    let (low, high) = (self.calc(low)?, self.calc(high)?);
+                    return Ok(Some(Step::Range { pattern: self.pattern(a, bound)?, low, high }));
+                }
+            }
+            for (a, b) in [(left, right), (right, left)] {
+                if !self.ready(b, bound) || self.ready(a, bound) {
+                    continue;
+                }
+                let value = self.calc(b)?;
+                if let Some((var, value)) = self.solve(a, value, bound)? {
+                    return Ok(Some(Step::Let { pattern: self.pattern(&var, bound)?, value }));
+                }
+            }
+        }
+        if !self.ready(left, bound) || !rest.iter().all(|(_, e)| self.ready(e, bound)) {
+            return Ok(None);
+        }
+        let left = self.calc(left)?;
+        let rest = rest.iter().map(|(r, e)| Ok((*r, self.calc(e)?))).collect::<Result<_, NoPlan>>()?;
+        Ok(Some(Step::Test { left, rest, wanted: sign != Sign::Not }))
+    }
+
+    /// Turns `a = value` around until a variable or function pattern stands alone; `None` if it cannot.
+    fn solve(&mut self, a: &Expr, value: Calc, bound: &Bound) -> Result<Option<(Expr, Calc)>, NoPlan> {
+        match a {
+            Expr::Var(..) => Ok(Some((a.clone(), value))),
+            Expr::Fun(..) if !has_arithmetic(a) => Ok(Some((a.clone(), value))),
+            Expr::Neg(x) => self.solve(x, Calc::Neg(Box::new(value)), bound),
+            Expr::Binary(Op::Add, x, y) if self.ready(y, bound) => {
+                let y = self.calc(y)?;
+                self.solve(x, Calc::Binary(Op::Sub, Box::new(value), Box::new(y)), bound)
+            }
+            Expr::Binary(Op::Add, y, x) if self.ready(y, bound) => {
+                let y = self.calc(y)?;
+                self.solve(x, Calc::Binary(Op::Sub, Box::new(value), Box::new(y)), bound)
+            }
+            Expr::Binary(Op::Sub, x, y) if self.ready(y, bound) => {
+                let y = self.calc(y)?;
+                self.solve(x, Calc::Binary(Op::Add, Box::new(value), Box::new(y)), bound)
+            }
+            Expr::Binary(Op::Sub, y, x) if self.ready(y, bound) => {
+                let y = self.calc(y)?;
+                self.solve(x, Calc::Binary(Op::Sub, Box::new(y), Box::new(value)), bound)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn unbound(&mut self, items: &[Item], left: &[usize], bound: &Bound) -> NoPlan {
+        let mut out: BTreeMap<Name, usize> = BTreeMap::new();
+        for item in left.iter().filter_map(|i| items.get(*i)) {
+            let mut vars = Vec::new();
+            global_vars(item, &mut |n, at| vars.push((n.clone(), at)));
+            if vars.is_empty() {
+                item.literals().iter().for_each(|(l, _)| l.each_var(&mut |n, at| vars.push((n.clone(), at))));
+            }
+            for (n, at) in vars {
+                if !bound.contains(&self.slot(&n)) && !n.starts_with('\u{1}') {
+                    out.entry(n).or_insert(at);
+                }
+            }
+        }
+        NoPlan::Unsafe(out.into_iter().collect())
+    }
+}
+
+/// Calls `f` with every variable of an item that is not local to it.
+pub fn global_vars(item: &Item, f: &mut dyn FnMut(&Name, usize)) {
+    match item {
+        Item::Literal(Literal::Atom { sign: Sign::Not | Sign::NotNot, atom }) => atom.args.iter().for_each(|a| {
+            a.each_var(&mut |n, at| {
+                if !crate::reason::syntax::is_anonymous(n) {
+                    f(n, at);
+                }
+            });
+        }),
+        Item::Literal(l) => l.each_var(f),
+        Item::Conditional { .. } => {}
+        Item::Aggregate(a) => {
+            a.left.iter().for_each(|(e, _)| e.each_var(f));
+            a.right.iter().for_each(|(_, e)| e.each_var(f));
+        }
+    }
+}
+
+fn has_arithmetic(e: &Expr) -> bool {
+    match e {
+        Expr::Binary(..) | Expr::Neg(_) | Expr::Abs(_) | Expr::Interval(..) | Expr::Pool(_) => true,
+        Expr::Fun(_, args) => args.iter().any(has_arithmetic),
+        _ => false,
+    }
+}
+
+fn calc_slots(c: &Calc, out: &mut BTreeSet<Slot>) {
+    match c {
+        Calc::Slot(s) => {
+            out.insert(*s);
+        }
+        Calc::Id(_) => {}
+        Calc::Binary(_, a, b) => {
+            calc_slots(a, out);
+            calc_slots(b, out);
+        }
+        Calc::Neg(a) | Calc::Abs(a) => calc_slots(a, out),
+        Calc::Fun(_, args) => args.iter().for_each(|a| calc_slots(a, out)),
+    }
+}
+
+fn match_slots(m: &Match, used: &mut BTreeSet<Slot>, binds: &mut BTreeSet<Slot>) {
+    match m {
+        Match::Any | Match::Is(_) => {}
+        Match::Bind(s) => {
+            binds.insert(*s);
+        }
+        Match::Same(s) => {
+            used.insert(*s);
+        }
+        Match::Fun(_, args) => args.iter().for_each(|a| match_slots(a, used, binds)),
+        Match::Value(c) => calc_slots(c, used),
+    }
+}
+
+fn lookup_slots(l: &Lookup, used: &mut BTreeSet<Slot>, binds: &mut BTreeSet<Slot>) {
+    l.key.iter().for_each(|(_, c)| calc_slots(c, used));
+    l.rest.iter().for_each(|(_, m)| match_slots(m, used, binds));
+}
+
+fn step_slots(s: &Step, used: &mut BTreeSet<Slot>, binds: &mut BTreeSet<Slot>) {
+    match s {
+        Step::Scan { lookup, .. } | Step::Exists { lookup, .. } => lookup_slots(lookup, used, binds),
+        Step::Test { left, rest, .. } => {
+            calc_slots(left, used);
+            rest.iter().for_each(|(_, c)| calc_slots(c, used));
+        }
+        Step::Let { pattern, value } => {
+            calc_slots(value, used);
+            match_slots(pattern, used, binds);
+        }
+        Step::Range { pattern, low, high } => {
+            calc_slots(low, used);
+            calc_slots(high, used);
+            match_slots(pattern, used, binds);
+        }
+        Step::ForAll { condition, then } => condition.iter().chain(then).for_each(|s| step_slots(s, used, binds)),
+        Step::Fold { elements, guards, .. } => {
+            for (steps, terms) in elements {
+                steps.iter().for_each(|s| step_slots(s, used, binds));
+                terms.iter().for_each(|c| calc_slots(c, used));
+            }
+            guards.iter().for_each(|(_, c)| calc_slots(c, used));
+        }
+        Step::Bool(_) => {}
+    }
+}
+
+/// A look-up whose new variables nobody uses later needs one row only.
+fn mark_once(steps: &mut [Step], needed: &BTreeSet<Slot>) {
+    let mut used = needed.clone();
+    for s in steps.iter_mut().rev() {
+        let mut binds = BTreeSet::new();
+        let mut uses = BTreeSet::new();
+        step_slots(s, &mut uses, &mut binds);
+        if let Step::Scan { once, .. } = s {
+            *once = binds.iter().all(|b| !used.contains(b));
+        }
+        used.extend(uses);
+    }
+}

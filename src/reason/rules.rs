@@ -1,0 +1,309 @@
+//! From rule files to rules that can be run: read, checked, ordered and compiled once.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::analyse::{Analysis, analyse, heads, mentions};
+use super::eval::plan::NoPlan;
+use super::eval::store::RelId;
+use super::eval::terms::Terms;
+use super::eval::{FALSE, Program, Stratum, normal, plain};
+use super::syntax::{Expr, Head, Item, Kind, Literal, Predicate, Statement, parse};
+use crate::diag::{Diagnostic, Origin, Severity, Source, did_you_mean};
+use crate::term::Name;
+
+/// Who owns a stored fact.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Scope {
+    /// Durable and versioned: the same for all sessions that began with the version.
+    Kb,
+    /// What every agent of a site sees at its next turn.
+    Shared,
+    /// One conversation's own.
+    Session,
+}
+
+/// The predicates that rules may use without deriving them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Signature {
+    /// Stored facts and who owns them.
+    pub stored: BTreeMap<(Name, usize), Scope>,
+    /// What a turn brings: `in/2`, `role/1`, ….
+    pub turn: Vec<(Name, usize)>,
+}
+
+/// The rules of a domain: parsed, checked, ordered and compiled; immutable.
+#[derive(Debug)]
+pub struct Rules {
+    pub(super) statements: Vec<Statement>,
+    pub(super) signature: Signature,
+    pub(super) analysis: Analysis,
+    pub(super) program: Program,
+    pub(super) terms: Arc<Terms>,
+    /// The relations whose rows are shown, by name.
+    pub(super) shown: Vec<(RelId, Predicate)>,
+    /// The rules that derive each relation.
+    pub(super) by_head: BTreeMap<RelId, Vec<u32>>,
+    /// Statements that clingo alone decides.
+    pub(super) left: Vec<usize>,
+    /// Stored and turn predicates that session and turn give.
+    pub(super) moving: BTreeSet<Predicate>,
+    warnings: Vec<Diagnostic>,
+}
+
+struct Loader {
+    sources: BTreeMap<Name, Source>,
+    found: Vec<Diagnostic>,
+}
+
+impl Loader {
+    fn at(&self, s: &Statement, span: std::ops::Range<usize>) -> Origin {
+        self.sources.get(&s.origin.file).map_or_else(|| s.origin.clone(), |src| src.origin(span))
+    }
+
+    fn no_plan(&mut self, s: &Statement, why: NoPlan) -> Option<&'static str> {
+        match why {
+            NoPlan::Unsupported(what) => Some(what),
+            NoPlan::Unsafe(vars) => {
+                for (name, at) in &vars {
+                    let shown = if super::syntax::is_anonymous(name) { "_" } else { name };
+                    let d =
+                        Diagnostic::error("rule-unsafe-variable", self.at(s, *at..at + shown.len()), format!("nothing in the rule says what `{shown}` can be"));
+                    self.found.push(d.help("use it in a condition that is neither negated nor a mere comparison"));
+                }
+                if vars.is_empty() {
+                    self.found.push(Diagnostic::error("rule-unsafe-variable", s.origin.clone(), "nothing in the rule says what its values can be"));
+                }
+                None
+            }
+        }
+    }
+}
+
+impl Rules {
+    /// Reads rule files; every mistake of all files is reported.
+    pub fn load(sources: &[Source], signature: &Signature) -> Result<Self, Vec<Diagnostic>> {
+        let mut loader = Loader { sources: sources.iter().map(|s| (s.name.clone(), s.clone())).collect(), found: Vec::new() };
+        let mut statements = Vec::new();
+        for s in sources {
+            let (read, found) = parse::parse(s);
+            statements.extend(read);
+            loader.found.extend(found);
+        }
+        substitute(&mut statements);
+        let mut declared: BTreeSet<Predicate> =
+            statements.iter().filter_map(|s| if let Kind::External(p, _) = &s.kind { Some(p.predicate()) } else { None }).collect();
+        let mut moving = declared.clone();
+        moving.extend(signature.turn.iter().cloned());
+        moving.extend(signature.stored.iter().filter(|(_, s)| **s == Scope::Session).map(|(p, _)| p.clone()));
+        declared.extend(signature.turn.iter().cloned().chain(signature.stored.keys().cloned()));
+        declared.extend(statements.iter().filter_map(|s| if let Kind::Defined(p) = &s.kind { Some(p.clone()) } else { None }));
+        loader.undefined(&statements, declared);
+
+        let mut unplanned = BTreeMap::new();
+        let mut trial = Program::default();
+        for (n, s) in statements.iter().enumerate() {
+            for (head, body) in plain_rules(s) {
+                if let Err(why) = trial.add(n, head.as_ref(), body, &BTreeSet::new())
+                    && let Some(what) = loader.no_plan(s, why)
+                {
+                    unplanned.insert(n, what);
+                }
+            }
+        }
+        let (errors, mut warnings): (Vec<_>, Vec<_>) = loader.found.into_iter().partition(|d| d.severity == Severity::Error);
+        if !errors.is_empty() {
+            return Err(errors.into_iter().chain(warnings).collect());
+        }
+        let analysis = analyse(&statements, &moving, &unplanned);
+        let (program, left) = compile(&statements, &analysis, &unplanned);
+        unreached(&statements, &analysis, &mut warnings);
+
+        let mut shown = Vec::new();
+        let mut program = program;
+        let shows = statements.iter().any(|s| matches!(s.kind, Kind::Show(_) | Kind::ShowNothing));
+        if shows {
+            for s in &statements {
+                if let Kind::Show(p) = &s.kind {
+                    shown.push((program.layouts.relation(p), p.clone()));
+                }
+            }
+        } else {
+            shown = analysis.groups.iter().flatten().map(|p| (program.layouts.relation(p), p.clone())).collect();
+        }
+        for p in moving.iter().chain(signature.stored.keys()).chain(analysis.groups.iter().flatten()) {
+            program.layouts.relation(p);
+        }
+        shown.sort_by(|a, b| a.1.cmp(&b.1));
+        shown.dedup();
+        program.finish();
+        let mut by_head: BTreeMap<RelId, Vec<u32>> = BTreeMap::new();
+        for (n, r) in program.rules.iter().enumerate() {
+            by_head.entry(r.head.0).or_default().push(u32::try_from(n).unwrap_or(u32::MAX));
+        }
+        let terms = Arc::new(std::mem::take(&mut program.terms));
+        Ok(Self { statements, signature: signature.clone(), analysis, program, terms, shown, by_head, left, moving, warnings })
+    }
+
+    /// What is probably not meant, but no error.
+    pub fn warnings(&self) -> &[Diagnostic] {
+        &self.warnings
+    }
+
+    /// What depends on what.
+    pub fn analysis(&self) -> &Analysis {
+        &self.analysis
+    }
+
+    /// The statements, in the order of the files.
+    pub fn statements(&self) -> &[Statement] {
+        &self.statements
+    }
+
+    /// The rules that clingo alone decides, with the reason.
+    pub fn left_to_clingo(&self) -> Vec<(&Statement, &'static str)> {
+        let why = |s: &Statement| match &s.kind {
+            Kind::Rule { head, body } => {
+                heads(head).iter().chain(mentions(head, body).iter().map(|(p, _)| p)).find_map(|p| self.analysis.left.get(p).copied()).unwrap_or("a constraint")
+            }
+            _ => "optimisation",
+        };
+        self.left.iter().filter_map(|n| self.statements.get(*n)).map(|s| (s, why(s))).collect()
+    }
+
+    /// Who owns a predicate's facts; `None` for what is derived or unknown.
+    pub fn scope(&self, name: &Name, arity: usize) -> Option<Scope> {
+        self.signature.stored.get(&(name.clone(), arity)).copied()
+    }
+}
+
+impl Loader {
+    fn undefined(&mut self, statements: &[Statement], mut known: BTreeSet<Predicate>) {
+        for s in statements {
+            if let Kind::Rule { head, .. } = &s.kind {
+                known.extend(heads(head));
+            }
+        }
+        let mut reported = BTreeSet::new();
+        for s in statements {
+            let body = match &s.kind {
+                Kind::Rule { body, .. } | Kind::Optimise(body) | Kind::External(_, body) => body,
+                Kind::Show(p) if !known.contains(p) => {
+                    self.found.push(Diagnostic::warning("rule-shown-unknown", s.origin.clone(), format!("`{}/{}` is shown but nothing derives it", p.0, p.1)));
+                    continue;
+                }
+                _ => continue,
+            };
+            for (l, _) in body.iter().flat_map(Item::literals) {
+                let Literal::Atom { atom, .. } = l else { continue };
+                let p = atom.predicate();
+                if known.contains(&p) || !reported.insert(p.clone()) {
+                    continue;
+                }
+                let mut d =
+                    Diagnostic::error("rule-unknown-predicate", self.at(s, atom.span.clone()), format!("nothing derives or declares `{}/{}`", p.0, p.1));
+                let arities: Vec<String> = known.iter().filter(|k| k.0 == p.0).map(|k| format!("`{}/{}`", k.0, k.1)).collect();
+                d.help = if arities.is_empty() {
+                    did_you_mean(&p.0, known.iter().map(|k| &*k.0)).map(|n| format!("did you mean `{n}`?"))
+                } else {
+                    Some(format!("there is {} with another number of arguments", arities.join(", ")))
+                };
+                self.found.push(d);
+            }
+        }
+    }
+}
+
+fn substitute(statements: &mut [Statement]) {
+    let consts: BTreeMap<Name, Expr> =
+        statements.iter().filter_map(|s| if let Kind::Const(n, e) = &s.kind { Some((n.clone(), e.clone())) } else { None }).collect();
+    if consts.is_empty() {
+        return;
+    }
+    for s in statements {
+        if let Kind::Rule { head, body } = &mut s.kind {
+            match head {
+                Head::Atom(p) => p.args.iter_mut().for_each(|a| normal::substitute(a, &consts)),
+                Head::Disjunction(es) | Head::Choice(es) => normal::substitute_head(es, &consts),
+                Head::None => {}
+            }
+            normal::substitute_items(body, &consts);
+        }
+    }
+}
+
+fn plain_rules(s: &Statement) -> Vec<normal::Plain> {
+    match &s.kind {
+        Kind::Rule { head: Head::None, body } => normal::expand(None, body),
+        Kind::Rule { head: Head::Atom(h), body } => normal::expand(Some(h), body),
+        _ => Vec::new(),
+    }
+}
+
+fn compile(statements: &[Statement], analysis: &Analysis, unplanned: &BTreeMap<usize, &'static str>) -> (Program, Vec<usize>) {
+    let mut program = Program::default();
+    let mut left = Vec::new();
+    let mut by_head: BTreeMap<Predicate, Vec<usize>> = BTreeMap::new();
+    let constraint: Predicate = (FALSE.into(), 0);
+    for (n, s) in statements.iter().enumerate() {
+        match &s.kind {
+            Kind::Rule { head, body } => {
+                let hs = heads(head);
+                let is_left = |p: &Predicate| analysis.left.contains_key(p);
+                if unplanned.contains_key(&n)
+                    || hs.iter().any(is_left)
+                    || matches!(head, Head::Choice(_) | Head::Disjunction(_))
+                    || mentions(head, body).iter().any(|(p, _)| is_left(p))
+                {
+                    left.push(n);
+                } else if let [one] = hs.as_slice() {
+                    by_head.entry(one.clone()).or_default().push(n);
+                } else {
+                    by_head.entry(constraint.clone()).or_default().push(n);
+                }
+            }
+            Kind::Optimise(_) => left.push(n),
+            _ => {}
+        }
+    }
+    let constraints = vec![constraint.clone()];
+    for group in analysis.groups.iter().chain([&constraints]) {
+        let members: BTreeSet<Predicate> = group.iter().cloned().collect();
+        let recursive = group.iter().any(|p| analysis.recursive.contains(p));
+        let reached = group == &constraints || group.iter().any(|p| analysis.reached.contains(p));
+        let (mut fixed, mut moving) = (Stratum { recursive, ..Stratum::default() }, Stratum { recursive, ..Stratum::default() });
+        for n in group.iter().filter_map(|p| by_head.get(p)).flatten() {
+            let Some(s) = statements.get(*n) else { continue };
+            let Kind::Rule { head, body } = &s.kind else { continue };
+            let still = mentions(head, body).iter().all(|(p, _)| analysis.fixed.contains(p));
+            if !still && !reached {
+                continue;
+            }
+            for (head, body) in plain_rules(s) {
+                if let Ok(id) = program.add(*n, head.as_ref(), body, &members) {
+                    if still { fixed.rules.push(id) } else { moving.rules.push(id) }
+                }
+            }
+        }
+        if !fixed.rules.is_empty() {
+            program.fixed.push(fixed);
+        }
+        if !moving.rules.is_empty() {
+            program.moving.push(moving);
+        }
+    }
+    (program, left)
+}
+
+fn unreached(statements: &[Statement], analysis: &Analysis, warnings: &mut Vec<Diagnostic>) {
+    for s in statements {
+        if let Kind::Rule { head: Head::Atom(h), body } = &s.kind {
+            let p = h.predicate();
+            if !analysis.reached.contains(&p) && !analysis.fixed.contains(&p) && body.iter().any(|i| plain(i).is_some()) {
+                let d = Diagnostic::warning("rule-never-used", s.origin.clone(), format!("nothing that is shown depends on `{}/{}`", p.0, p.1));
+                warnings.push(d.help("show the predicate, use it in a rule that leads to something shown, or remove the rule"));
+            }
+        }
+    }
+}
