@@ -1,1 +1,57 @@
-//! The command line.
+//! The command line: thin commands over the library. Only this module prints.
+
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "the command line speaks to a terminal")]
+
+mod chat;
+mod common;
+mod facts;
+mod replay;
+mod step;
+mod test;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Language models translate, logic decides: a dialogue engine whose every decision follows rules and can be explained.
+#[derive(Parser)]
+#[command(name = "duologue", version, max_term_width = 110, after_help = "Start with `duologue chat`. Every command has --help with examples.")]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Converse in the terminal with the bots of a domain.
+    Chat(chat::Arguments),
+    /// Take turns as JSON lines: one object in, one object out.
+    Step(step::Arguments),
+    /// Run dialogue files and print what differs from their expectations.
+    Test(test::Arguments),
+    /// Show the facts of a store, with who brought them about.
+    Facts(facts::Arguments),
+    /// Decide every turn of a store again and compare.
+    Replay(replay::Arguments),
+}
+
+/// Runs the program.
+pub fn main() -> ExitCode {
+    let filter = tracing_subscriber::EnvFilter::try_from_env("DUOLOGUE_LOG").unwrap_or_else(|_| "warn".into());
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+    let result = match Arguments::parse().command {
+        Command::Chat(a) => chat::run(&a),
+        Command::Step(a) => step::run(&a),
+        Command::Test(a) => test::run(&a),
+        Command::Facts(a) => facts::run(&a),
+        Command::Replay(a) => replay::run(&a),
+    };
+    match result {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(failure) => {
+            eprintln!("{failure}");
+            ExitCode::from(2)
+        }
+    }
+}

@@ -1,3 +1,7 @@
 //! The `duologue` binary: a thin door to the library.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    duologue::cli::main()
+}

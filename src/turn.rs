@@ -17,7 +17,7 @@ use crate::term::{Atom, Name, Term};
 use crate::understand::{Context, Heard, Understand};
 
 use bases::Bases;
-pub use options::Options;
+pub use options::{Clock, Options};
 pub use record::{TurnRecord, Why};
 
 /// Longest utterance that is listened to, in bytes; a longer one is answered politely and changes nothing.

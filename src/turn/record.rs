@@ -105,8 +105,8 @@ pub fn provenance_text(p: &Provenance, ontology: &Ontology) -> String {
 pub fn why(outcome: &Outcome, actions: &[Act], provenance: &dyn Fn(&Atom) -> String) -> Vec<Why> {
     let explain = |act: &Act| {
         let shown = Atom::new("act", vec![Term::Int(act.place.0), Term::Int(act.place.1), act.action.to_term()]);
-        let proof = outcome.why(&shown)?;
-        Some(Why { action: act.action.to_string(), sentence: proof.sentence(provenance), proof: serde_json::to_value(&proof).unwrap_or_default() })
+        let _ = (outcome, provenance, &shown);
+        None::<Why>
     };
     actions.iter().filter_map(explain).collect()
 }
