@@ -1,5 +1,8 @@
 //! Rendering: action predicates to text, by templates or by a language model whose text is checked.
 
+pub mod english;
+pub mod templates;
+
 use crate::term::Atom;
 
 /// An action with the input it answers: confirmations need the quantity and the names that were said.
