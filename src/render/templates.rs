@@ -287,3 +287,6 @@ fn choose<'a>(texts: &'a [Text], identity: &str, turn: u64) -> Option<&'a Text> 
     let n = u64::try_from(texts.len()).ok().filter(|n| *n > 0)?;
     texts.get(usize::try_from((content >> 32).wrapping_add(turn) % n).ok()?)
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,7 +1,7 @@
 //! The language of template texts: words, `{Var|filter}` and `[optional parts]`, compiled once at load.
 //!
 //! A text is words with holes. A hole names a variable of the pattern (`{X}`), `Count`, or a list that other templates
-//! filled (`{items}`), followed by filters. A part in square brackets is said only if every hole in it has something to say.
+//! filled (`{items}`), followed by filters; `{X/Y}` is the first of the two that is bound. A part in square brackets is said only if every hole in it has something to say.
 
 use std::collections::BTreeMap;
 
@@ -29,7 +29,8 @@ pub struct Expression {
 
 #[derive(Clone, Debug)]
 enum Base {
-    Var(Name),
+    /// The first of these variables that is bound.
+    Var(Vec<Name>),
     List(Name),
 }
 
@@ -191,9 +192,9 @@ impl Expression {
     /// Compiles what stands between braces.
     pub fn compile(text: &str, wordings: &[Name]) -> Result<Self, TextError> {
         let mut parts = text.split('|').map(str::trim);
-        let base = parts.next().filter(|b| !b.is_empty() && b.chars().all(|c| c.is_ascii_alphanumeric() || c == '_'));
+        let base = parts.next().filter(|b| !b.is_empty() && b.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '/'));
         let base = base.ok_or_else(|| TextError::Hole(text.to_owned()))?;
-        let base = if base.starts_with(|c: char| c.is_ascii_uppercase()) { Base::Var(base.into()) } else { Base::List(base.into()) };
+        let base = if base.starts_with(|c: char| c.is_ascii_uppercase()) { Base::Var(base.split('/').map(Into::into).collect()) } else { Base::List(base.into()) };
         let filters = parts.map(|f| filter(f, wordings)).collect::<Result<_, _>>()?;
         Ok(Self { base, filters })
     }
@@ -201,14 +202,14 @@ impl Expression {
     /// The variable, if the expression is nothing else.
     pub fn bare_variable(&self) -> Option<&Name> {
         match &self.base {
-            Base::Var(v) if self.filters.is_empty() => Some(v),
+            Base::Var(v) if self.filters.is_empty() && v.len() == 1 => v.first(),
             _ => None,
         }
     }
 
     fn uses(&self, vars: &mut Vec<Name>, lists: &mut Vec<Name>) {
         match &self.base {
-            Base::Var(v) => vars.push(v.clone()),
+            Base::Var(v) => vars.extend(v.iter().cloned()),
             Base::List(l) => lists.push(l.clone()),
         }
         lists.extend(self.filters.iter().filter_map(|f| if let Filter::Counted(Some(l)) = f { Some(l.clone()) } else { None }));
@@ -225,8 +226,8 @@ impl Expression {
     pub fn render(&self, scope: &Scope<'_>) -> Option<String> {
         let mut value = match &self.base {
             Base::List(l) => Filled::List(scope.lists.get(l)?),
-            Base::Var(v) if &**v == "Count" => Filled::Number(scope.count),
-            Base::Var(v) => match &scope.bindings.iter().find(|(n, _)| n == v)?.1 {
+            Base::Var(v) if v.iter().any(|v| &**v == "Count") => Filled::Number(scope.count),
+            Base::Var(v) => match v.iter().find_map(|v| scope.bindings.iter().find(|(n, _)| n == v)).map(|(_, value)| value)? {
                 Value::Term(t) => Filled::Term(t),
                 Value::Text(t) => Filled::Text(t.clone()),
             },
