@@ -43,13 +43,22 @@ pub struct SqliteOptions {
     pub busy_timeout: Duration,
     /// Kb versions kept parsed in memory, over all sites.
     pub kb_cache: usize,
+    /// Most pages the file may have, `None` for SQLite's own limit; beyond it turns are refused as [`StoreError::Full`].
+    pub max_pages: Option<u32>,
     /// Faults on purpose, for tests.
     pub fault: Option<Arc<Fault>>,
 }
 
 impl Default for SqliteOptions {
     fn default() -> Self {
-        Self { rule: CommitRule::default(), durability: Durability::default(), busy_timeout: Duration::from_secs(5), kb_cache: 64, fault: None }
+        Self {
+            rule: CommitRule::default(),
+            durability: Durability::default(),
+            busy_timeout: Duration::from_secs(5),
+            kb_cache: 64,
+            max_pages: None,
+            fault: None,
+        }
     }
 }
 

@@ -116,6 +116,9 @@ pub fn open(path: &Path, options: &SqliteOptions) -> Result<Connection> {
     }
     let new = is_new(&conn, &file, options)?;
     write_ahead(&conn, &file, options)?;
+    if let Some(pages) = options.max_pages {
+        conn.query_row(&format!("PRAGMA max_page_count = {pages}"), [], |_| Ok(())).map_err(failed)?;
+    }
     if new {
         create(&conn, &file, options)?;
     }
