@@ -26,7 +26,6 @@ pub mod openai;
 pub mod remote;
 pub mod replay;
 pub mod sse;
-pub mod vocabulary;
 pub mod wire;
 
 pub use blocking::BlockingModel;
@@ -40,10 +39,8 @@ pub trait Model: Send + Sync {
     /// The model's name as reports show it.
     fn name(&self) -> &str;
 
-    /// Whether the endpoint can keep a reply inside a schema or grammar.
-    fn structured(&self) -> bool {
-        true
-    }
+    /// How far the endpoint keeps a reply in shape.
+    fn shaping(&self) -> Shaping;
 
     /// One exchange.
     fn chat<'a>(&'a self, request: &'a ChatRequest) -> BoxFuture<'a, Result<ChatReply, ModelError>>;
@@ -53,6 +50,17 @@ pub trait Model: Send + Sync {
 
     /// One vector per text.
     fn embed<'a>(&'a self, texts: &'a [String]) -> BoxFuture<'a, Result<Embeddings, ModelError>>;
+}
+
+/// How an endpoint treats a [`Shape`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shaping {
+    /// Not at all: the prompt asks, the parser checks.
+    Unshaped,
+    /// It compiles and caches a shape, so the same shape should come again and again.
+    Stable,
+    /// It compiles a shape in a moment, so each utterance may have its own, narrower one.
+    PerUtterance,
 }
 
 /// What receives streamed text.

@@ -28,7 +28,9 @@ impl Usage {
     /// The usage of one reply, priced.
     pub fn of(prices: &Prices, input: u64, cached: u64, output: u64) -> Self {
         let cached = cached.min(input);
-        let spent = u128::from(input - cached) * u128::from(prices.input) + u128::from(cached) * u128::from(prices.cached_input) + u128::from(output) * u128::from(prices.output);
+        let spent = u128::from(input - cached) * u128::from(prices.input)
+            + u128::from(cached) * u128::from(prices.cached_input)
+            + u128::from(output) * u128::from(prices.output);
         Self { calls: 1, input, cached, output, micro_usd: u64::try_from(spent.div_ceil(1_000_000)).unwrap_or(u64::MAX) }
     }
 

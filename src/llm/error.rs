@@ -128,7 +128,8 @@ impl ModelError {
 
     /// Whether the fault is the server's (and counts for the circuit breaker) rather than the caller's.
     pub fn is_server_fault(&self) -> bool {
-        self.is_transient() || matches!(self, Self::TimedOut { stage: Stage::Total, .. } | Self::TooLarge { .. } | Self::NotUtf8 | Self::ContentType(_) | Self::Envelope(_))
+        self.is_transient()
+            || matches!(self, Self::TimedOut { stage: Stage::Total, .. } | Self::TooLarge { .. } | Self::NotUtf8 | Self::ContentType(_) | Self::Envelope(_))
     }
 
     /// A stable word for reports.

@@ -43,7 +43,8 @@ impl Dialect for OpenAi {
         ended(choice.get("finish_reason").and_then(Value::as_str))?;
         let text = content(message.get("content"))?;
         if text.is_empty() {
-            let called = message.get("tool_calls").is_some_and(|c| c.as_array().is_some_and(|c| !c.is_empty())) || message.get("function_call").is_some_and(Value::is_object);
+            let called = message.get("tool_calls").is_some_and(|c| c.as_array().is_some_and(|c| !c.is_empty()))
+                || message.get("function_call").is_some_and(Value::is_object);
             return Err(if called { ModelError::ToolCall } else { ModelError::Empty });
         }
         Ok(ChatReply { text, usage: usage(config, value.get("usage")) })
@@ -110,10 +111,7 @@ fn messages(request: &ChatRequest) -> Value {
 fn put_shape(body: &mut Map<String, Value>, how: Structured, shape: &Shape) {
     match how {
         Structured::JsonSchema => {
-            body.insert(
-                "response_format".into(),
-                json!({"type": "json_schema", "json_schema": {"name": shape.name, "strict": true, "schema": shape.schema}}),
-            );
+            body.insert("response_format".into(), json!({"type": "json_schema", "json_schema": {"name": shape.name, "strict": true, "schema": shape.schema}}));
         }
         Structured::JsonObject => {
             body.insert("response_format".into(), json!({"type": "json_object", "schema": shape.schema}));

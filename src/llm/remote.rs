@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use super::anthropic::Anthropic;
-use super::config::{Api, ModelConfig};
+use super::config::{Api, ModelConfig, Structured};
 use super::error::{ModelError, Stage, shorten};
 use super::http::HttpTransport;
 use super::limits::{Gate, pause};
@@ -18,7 +18,7 @@ use super::ollama::Ollama;
 use super::openai::OpenAi;
 use super::sse::{EventReader, Format};
 use super::wire::{Transport, WireReply, WireRequest};
-use super::{ChatReply, ChatRequest, Embeddings, Model, OnText, Usage};
+use super::{ChatReply, ChatRequest, Embeddings, Model, OnText, Shaping, Usage};
 
 /// How much of an error reply is read for its message.
 const ERROR_BYTES: usize = 16 * 1024;
@@ -238,8 +238,12 @@ impl Model for RemoteModel {
         &self.config.model
     }
 
-    fn structured(&self) -> bool {
-        self.config.structured != super::config::Structured::Prompt || self.config.api != Api::OpenAi
+    fn shaping(&self) -> Shaping {
+        match (self.config.api, self.config.structured) {
+            (Api::OpenAi, Structured::Prompt) => Shaping::Unshaped,
+            (Api::OpenAi, Structured::JsonObject | Structured::Grammar) | (Api::Ollama, _) => Shaping::PerUtterance,
+            (Api::OpenAi, Structured::JsonSchema) | (Api::Anthropic, _) => Shaping::Stable,
+        }
     }
 
     fn chat<'a>(&'a self, request: &'a ChatRequest) -> BoxFuture<'a, Result<ChatReply, ModelError>> {

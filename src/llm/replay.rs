@@ -171,15 +171,18 @@ impl Transport for Recorder {
     }
 }
 
+/// By path and request body: how many were played, and the exchanges in recorded order.
+type Tapes = BTreeMap<(String, String), (usize, Vec<Exchange>)>;
+
 /// A transport that plays a cassette. Equal requests are answered in recorded order; the last answer then stays.
 pub struct Player {
-    tapes: Mutex<BTreeMap<(String, String), (usize, Vec<Exchange>)>>,
+    tapes: Mutex<Tapes>,
 }
 
 impl Player {
     /// Reads a cassette's text.
     pub fn new(cassette: &str) -> Result<Self, ModelError> {
-        let mut tapes: BTreeMap<(String, String), (usize, Vec<Exchange>)> = BTreeMap::new();
+        let mut tapes = Tapes::new();
         for (number, line) in cassette.lines().enumerate().filter(|(_, l)| !l.trim().is_empty()) {
             let exchange: Exchange = serde_json::from_str(line).map_err(|e| ModelError::Cassette(format!("line {}: {e}", number + 1)))?;
             tapes.entry((exchange.path.clone(), exchange.request.clone())).or_default().1.push(exchange);
@@ -231,7 +234,12 @@ mod tests {
     impl Transport for Fixed {
         fn send<'a>(&'a self, _: &'a WireRequest) -> BoxFuture<'a, Result<WireReply, ModelError>> {
             let pieces: Vec<Result<Vec<u8>, ModelError>> = self.0.iter().cloned().map(Ok).collect();
-            let reply = WireReply { status: 200, retry_after: Some(Duration::from_secs(3)), content_type: Some("application/json".into()), body: stream::iter(pieces).boxed() };
+            let reply = WireReply {
+                status: 200,
+                retry_after: Some(Duration::from_secs(3)),
+                content_type: Some("application/json".into()),
+                body: stream::iter(pieces).boxed(),
+            };
             Box::pin(async move { Ok(reply) })
         }
     }
