@@ -179,8 +179,9 @@ pub struct ModelConfig {
     pub limits: Limits,
     /// Prices, for cost accounting.
     pub prices: Prices,
+    /// The key itself; never read from or written to a file.
     #[serde(skip)]
-    key: Option<Secret>,
+    pub key: Option<Secret>,
 }
 
 impl Default for ModelConfig {
