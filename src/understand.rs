@@ -1,5 +1,8 @@
 //! Understanding: words to predicates, by several implementations behind one trait.
 
+pub mod hybrid;
+pub mod llm;
+
 use crate::state::Line;
 use crate::term::{Atom, Name};
 

@@ -1,0 +1,91 @@
+//! A model for callers that are not async: exchanges run on one background runtime, so they may be awaited from any thread.
+
+use std::ops::ControlFlow;
+use std::sync::{Arc, OnceLock, mpsc};
+
+use tokio::runtime::{Builder, Runtime};
+
+use super::error::ModelError;
+use super::{ChatReply, ChatRequest, Embeddings, Model};
+
+/// A shared model and the runtime that serves it.
+#[derive(Clone, Debug)]
+pub struct BlockingModel {
+    model: Arc<dyn Model>,
+}
+
+impl BlockingModel {
+    /// Wraps a model.
+    pub fn new(model: Arc<dyn Model>) -> Self {
+        Self { model }
+    }
+
+    /// The model itself, for async callers.
+    pub fn model(&self) -> &Arc<dyn Model> {
+        &self.model
+    }
+
+    /// The model's name.
+    pub fn name(&self) -> &str {
+        self.model.name()
+    }
+
+    /// One exchange; blocks the calling thread until it ends.
+    pub fn chat(&self, request: ChatRequest) -> Result<ChatReply, ModelError> {
+        let model = self.model.clone();
+        wait(async move { model.chat(&request).await })
+    }
+
+    /// One vector per text.
+    pub fn embed(&self, texts: Vec<String>) -> Result<Embeddings, ModelError> {
+        let model = self.model.clone();
+        wait(async move { model.embed(&texts).await })
+    }
+
+    /// One streamed exchange; `on_text` runs on the calling thread.
+    pub fn stream(&self, request: ChatRequest, on_text: &mut dyn FnMut(&str) -> ControlFlow<()>) -> Result<ChatReply, ModelError> {
+        let model = self.model.clone();
+        let (pieces, received) = mpsc::channel::<String>();
+        let (done, outcome) = mpsc::channel();
+        runtime()?.spawn(async move {
+            // The receiver hangs up to stop the stream: the next piece then finds nobody.
+            let mut hand_on = move |piece: &str| match pieces.send(piece.to_owned()) {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(_) => ControlFlow::Break(()),
+            };
+            let _ = done.send(model.stream(&request, &mut hand_on).await);
+        });
+        let mut stopped = false;
+        for piece in received {
+            if on_text(&piece).is_break() {
+                stopped = true;
+                break;
+            }
+        }
+        if stopped {
+            return Err(ModelError::Stopped);
+        }
+        outcome.recv().map_err(|_| lost())?
+    }
+}
+
+fn wait<T: Send + 'static>(future: impl Future<Output = Result<T, ModelError>> + Send + 'static) -> Result<T, ModelError> {
+    let (done, outcome) = mpsc::channel();
+    runtime()?.spawn(async move {
+        let _ = done.send(future.await);
+    });
+    outcome.recv().map_err(|_| lost())?
+}
+
+fn lost() -> ModelError {
+    ModelError::Unreachable("the exchange was abandoned".into())
+}
+
+/// One worker thread serves all models of the process: exchanges wait for the network, they do not compute.
+fn runtime() -> Result<&'static Runtime, ModelError> {
+    static RUNTIME: OnceLock<Result<Runtime, String>> = OnceLock::new();
+    RUNTIME
+        .get_or_init(|| Builder::new_multi_thread().worker_threads(1).thread_name("duologue-model").enable_all().build().map_err(|e| e.to_string()))
+        .as_ref()
+        .map_err(|e| ModelError::Config(e.clone()))
+}

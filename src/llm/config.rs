@@ -1,0 +1,338 @@
+//! Which model, where, with which key and limits: read from a YAML file or the environment, keys only ever by reference.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::error::ModelError;
+
+/// A key. It prints as dots, is never serialised, and only the HTTP transport reads it.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl Secret {
+    /// Wraps a key.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
+    /// The key itself, for the one place that sends it.
+    pub(super) fn expose(&self) -> &str {
+        &self.0
+    }
+
+    /// `text` with every occurrence of the key replaced: servers like to quote a wrong key back.
+    pub fn redact(&self, text: &str) -> String {
+        if self.0.len() < 4 { text.to_owned() } else { text.replace(&self.0, "[key]") }
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(…)")
+    }
+}
+
+impl fmt::Display for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("…")
+    }
+}
+
+/// The wire format.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Api {
+    /// `/chat/completions` as OpenAI, vLLM, llama.cpp, Ollama, OpenRouter and many others offer it.
+    #[default]
+    OpenAi,
+    /// Anthropic's `/v1/messages`.
+    Anthropic,
+    /// Ollama's own `/api/chat`, which takes a schema directly.
+    Ollama,
+}
+
+/// How an OpenAI-compatible server is told the reply's shape; the other two interfaces have one way each.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Structured {
+    /// `response_format: {type: json_schema, …, strict: true}` (OpenAI, vLLM, llama-server, OpenRouter).
+    #[default]
+    JsonSchema,
+    /// `response_format: {type: json_object, schema: …}` (llama-cpp-python, Together).
+    JsonObject,
+    /// `grammar: …` in GBNF (llama.cpp).
+    Grammar,
+    /// Nothing: the prompt asks and the parser checks.
+    Prompt,
+}
+
+/// Limits in time and size. Each is exceeded by name (see [`ModelError`]).
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Limits {
+    /// Milliseconds to connect.
+    pub connect_ms: u64,
+    /// Milliseconds until the reply's headers.
+    pub headers_ms: u64,
+    /// Milliseconds between two pieces of the body.
+    pub idle_ms: u64,
+    /// Milliseconds for the exchange as a whole, retries included.
+    pub total_ms: u64,
+    /// Bytes of one reply's body.
+    pub reply_bytes: usize,
+    /// Tokens of one reply.
+    pub reply_tokens: u32,
+    /// Further attempts after the first.
+    pub retries: u32,
+    /// First pause before a retry, in milliseconds; it doubles, with jitter.
+    pub backoff_ms: u64,
+    /// Exchanges in flight.
+    pub concurrency: usize,
+    /// Failures in a row that open the circuit breaker.
+    pub breaker_failures: u32,
+    /// Milliseconds the breaker stays open.
+    pub breaker_ms: u64,
+    /// Tokens (in and out) one session may use; 0 = no bound.
+    pub session_tokens: u64,
+    /// Micro-dollars one site may spend in this process; 0 = no bound.
+    pub site_micro_usd: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            connect_ms: 3_000,
+            headers_ms: 15_000,
+            idle_ms: 10_000,
+            total_ms: 30_000,
+            reply_bytes: 1 << 20,
+            reply_tokens: 800,
+            retries: 2,
+            backoff_ms: 250,
+            concurrency: 8,
+            breaker_failures: 5,
+            breaker_ms: 20_000,
+            session_tokens: 0,
+            site_micro_usd: 0,
+        }
+    }
+}
+
+impl Limits {
+    /// [`Limits::headers_ms`] as a duration.
+    pub fn headers(&self) -> Duration {
+        Duration::from_millis(self.headers_ms)
+    }
+
+    /// [`Limits::idle_ms`] as a duration.
+    pub fn idle(&self) -> Duration {
+        Duration::from_millis(self.idle_ms)
+    }
+
+    /// [`Limits::total_ms`] as a duration.
+    pub fn total(&self) -> Duration {
+        Duration::from_millis(self.total_ms)
+    }
+}
+
+/// Micro-dollars per million tokens, as the provider's price list gives them in dollars per million.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Prices {
+    /// Fresh input tokens.
+    pub input: u64,
+    /// Input tokens read from the provider's prompt cache.
+    pub cached_input: u64,
+    /// Output tokens.
+    pub output: u64,
+}
+
+/// One model at one endpoint.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ModelConfig {
+    /// The model's name, as the server knows it.
+    pub model: String,
+    /// The wire format.
+    pub api: Api,
+    /// Base address; the interface's own path is appended (`…/v1` for OpenAI-compatible servers).
+    pub base_url: String,
+    /// Environment variable that holds the key; unset for servers without one.
+    pub key_env: Option<String>,
+    /// File that holds the key.
+    pub key_file: Option<String>,
+    /// How the reply's shape is requested from an OpenAI-compatible server.
+    pub structured: Structured,
+    /// Sampling temperature; 0 for translation.
+    pub temperature: f32,
+    /// Sampling seed, where the server takes one.
+    pub seed: Option<u64>,
+    /// Model for embeddings, if it differs.
+    pub embedding_model: Option<String>,
+    /// Fields put into the request's body as they are; `null` removes a field the server does not know.
+    pub extra: BTreeMap<String, Value>,
+    /// Time, size and traffic limits.
+    pub limits: Limits,
+    /// Prices, for cost accounting.
+    pub prices: Prices,
+    /// The key itself; never read from or written to a file.
+    #[serde(skip)]
+    pub key: Option<Secret>,
+}
+
+impl Default for ModelConfig {
+    fn default() -> Self {
+        Self {
+            model: String::new(),
+            api: Api::OpenAi,
+            base_url: String::new(),
+            key_env: None,
+            key_file: None,
+            structured: Structured::JsonSchema,
+            temperature: 0.0,
+            seed: None,
+            embedding_model: None,
+            extra: BTreeMap::new(),
+            limits: Limits::default(),
+            prices: Prices::default(),
+            key: None,
+        }
+    }
+}
+
+impl ModelConfig {
+    /// A model at an address, everything else by default.
+    pub fn new(api: Api, base_url: &str, model: &str) -> Self {
+        Self { model: model.into(), api, base_url: base_url.into(), ..Self::default() }
+    }
+
+    /// Reads a configuration file. The key is looked up by `env`, so that tests need no process environment.
+    ///
+    /// ```
+    /// use duologue::llm::ModelConfig;
+    /// let text = "model: small\nbase_url: http://127.0.0.1:8080/v1\nkey_env: MY_KEY\n";
+    /// let config = ModelConfig::from_yaml(text, |name| (name == "MY_KEY").then(|| "secret-value".into())).unwrap();
+    /// assert_eq!(config.model, "small");
+    /// assert!(!format!("{config:?}").contains("secret-value"));
+    /// ```
+    pub fn from_yaml(text: &str, env: impl Fn(&str) -> Option<String>) -> Result<Self, ModelError> {
+        let config: Self = serde_saphyr::from_str(text).map_err(|e| ModelError::Config(super::error::shorten(&e.to_string(), 400)))?;
+        config.resolve(env)
+    }
+
+    /// Reads `DUOLOGUE_MODEL_CONFIG` (a file) or `DUOLOGUE_MODEL`, `DUOLOGUE_MODEL_API`, `DUOLOGUE_MODEL_URL`, `DUOLOGUE_MODEL_KEY`.
+    /// `Ok(None)` when neither is set: the engine then works without a model.
+    pub fn from_env(env: impl Fn(&str) -> Option<String>) -> Result<Option<Self>, ModelError> {
+        if let Some(path) = env("DUOLOGUE_MODEL_CONFIG").filter(|p| !p.is_empty()) {
+            let text = std::fs::read_to_string(&path).map_err(|e| ModelError::Config(format!("`{path}`: {e}")))?;
+            return Self::from_yaml(&text, env).map(Some);
+        }
+        let Some(model) = env("DUOLOGUE_MODEL").filter(|m| !m.is_empty()) else {
+            return Ok(None);
+        };
+        let api = match env("DUOLOGUE_MODEL_API").as_deref() {
+            None | Some("" | "openai") => Api::OpenAi,
+            Some("anthropic") => Api::Anthropic,
+            Some("ollama") => Api::Ollama,
+            Some(other) => return Err(ModelError::Config(format!("unknown interface `{}`", super::error::shorten(other, 40)))),
+        };
+        let key_env = if env("DUOLOGUE_MODEL_KEY").is_some() { Some("DUOLOGUE_MODEL_KEY".to_owned()) } else { None };
+        let config = Self { model, api, base_url: env("DUOLOGUE_MODEL_URL").unwrap_or_default(), key_env, ..Self::default() };
+        config.resolve(env).map(Some)
+    }
+
+    /// The key, if there is one.
+    pub fn key(&self) -> Option<&Secret> {
+        self.key.as_ref()
+    }
+
+    /// The same with a key.
+    #[must_use]
+    pub fn with_key(mut self, key: Secret) -> Self {
+        self.key = Some(key);
+        self
+    }
+
+    fn resolve(mut self, env: impl Fn(&str) -> Option<String>) -> Result<Self, ModelError> {
+        if self.model.is_empty() {
+            return Err(ModelError::Config("`model` is missing".into()));
+        }
+        if self.base_url.is_empty() {
+            self.base_url = match self.api {
+                Api::OpenAi => "https://api.openai.com/v1",
+                Api::Anthropic => "https://api.anthropic.com",
+                Api::Ollama => "http://127.0.0.1:11434",
+            }
+            .to_owned();
+        }
+        while self.base_url.ends_with('/') {
+            self.base_url.pop();
+        }
+        if !(self.base_url.starts_with("http://") || self.base_url.starts_with("https://")) {
+            return Err(ModelError::Config(format!("`base_url` must begin with http:// or https://, not `{}`", super::error::shorten(&self.base_url, 60))));
+        }
+        if self.base_url.contains('@') {
+            return Err(ModelError::Config("`base_url` must not hold a user or password; use `key_env` or `key_file`".into()));
+        }
+        if self.limits.concurrency == 0 || self.limits.reply_bytes == 0 || self.limits.reply_tokens == 0 || self.limits.total_ms == 0 {
+            return Err(ModelError::Config("`concurrency`, `reply_bytes`, `reply_tokens` and `total_ms` must be at least 1".into()));
+        }
+        if let Some(name) = &self.key_env {
+            let key = env(name).map(|k| k.trim().to_owned()).filter(|k| !k.is_empty());
+            self.key = Some(Secret::new(key.ok_or_else(|| ModelError::Config(format!("the environment variable `{name}` is not set")))?));
+        } else if let Some(path) = &self.key_file {
+            let key = std::fs::read_to_string(path).map_err(|e| ModelError::Config(format!("`{path}`: {e}")))?;
+            self.key = Some(Secret::new(key.trim()));
+        }
+        if self.key.as_ref().is_some_and(|k| k.expose().chars().any(|c| c.is_control() || !c.is_ascii())) {
+            return Err(ModelError::Config("the key holds characters that no HTTP header may hold".into()));
+        }
+        Ok(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_never_prints() {
+        let config = ModelConfig::new(Api::OpenAi, "http://localhost/v1", "m").with_key(Secret::new("sk-very-secret"));
+        let secret = config.key().unwrap();
+        for shown in [format!("{config:?}"), format!("{config:#?}"), format!("{secret}"), format!("{secret:?}"), secret.redact("bad key sk-very-secret!")] {
+            assert!(!shown.contains("very-secret"), "{shown}");
+        }
+    }
+
+    #[test]
+    fn wrong_configurations_are_refused_by_name() {
+        for (yaml, part) in [
+            ("base_url: http://x\n", "`model` is missing"),
+            ("model: m\nbase_url: ftp://x\n", "http"),
+            ("model: m\nbase_url: http://u:p@x\n", "user or password"),
+            ("model: m\nkey: sk-123\n", "key"),
+            ("model: m\nkey_env: NOT_SET\n", "NOT_SET"),
+            ("model: m\nlimits: {concurrency: 0}\n", "at least 1"),
+            ("model: m\nlimits: {total: 5}\n", "total"),
+        ] {
+            let error = ModelConfig::from_yaml(yaml, |_| None).unwrap_err().to_string();
+            assert!(error.contains(part), "{yaml} gave {error}");
+        }
+    }
+
+    #[test]
+    fn the_environment_names_a_model_or_none() {
+        assert_eq!(ModelConfig::from_env(|_| None).unwrap(), None);
+        let env = |name: &str| match name {
+            "DUOLOGUE_MODEL" => Some("tiny".into()),
+            "DUOLOGUE_MODEL_API" => Some("ollama".into()),
+            _ => None,
+        };
+        let config = ModelConfig::from_env(env).unwrap().unwrap();
+        assert_eq!((config.api, config.base_url.as_str()), (Api::Ollama, "http://127.0.0.1:11434"));
+    }
+}

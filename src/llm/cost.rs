@@ -1,0 +1,142 @@
+//! Tokens and money: what each exchange used, summed per turn, session and site, and the budgets over them.
+
+use std::collections::BTreeMap;
+use std::ops::AddAssign;
+use std::sync::Mutex;
+
+use serde::Serialize;
+
+use super::config::{Limits, Prices};
+use super::error::ModelError;
+
+/// What was used. Costs are integer micro-dollars.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Usage {
+    /// Requests sent, retries included.
+    pub calls: u32,
+    /// Input tokens, cached ones included.
+    pub input: u64,
+    /// Input tokens the provider had cached.
+    pub cached: u64,
+    /// Output tokens.
+    pub output: u64,
+    /// Cost in micro-dollars.
+    pub micro_usd: u64,
+}
+
+impl Usage {
+    /// The usage of one reply, priced.
+    pub fn of(prices: &Prices, input: u64, cached: u64, output: u64) -> Self {
+        let cached = cached.min(input);
+        let spent = u128::from(input - cached) * u128::from(prices.input)
+            + u128::from(cached) * u128::from(prices.cached_input)
+            + u128::from(output) * u128::from(prices.output);
+        Self { calls: 1, input, cached, output, micro_usd: u64::try_from(spent.div_ceil(1_000_000)).unwrap_or(u64::MAX) }
+    }
+
+    /// Input and output tokens.
+    pub fn tokens(&self) -> u64 {
+        self.input.saturating_add(self.output)
+    }
+}
+
+impl AddAssign for Usage {
+    fn add_assign(&mut self, other: Self) {
+        self.calls = self.calls.saturating_add(other.calls);
+        self.input = self.input.saturating_add(other.input);
+        self.cached = self.cached.saturating_add(other.cached);
+        self.output = self.output.saturating_add(other.output);
+        self.micro_usd = self.micro_usd.saturating_add(other.micro_usd);
+    }
+}
+
+/// Sums per session and site. A turn's own sum travels in its record; ended sessions are taken out with [`Ledger::close`].
+#[derive(Debug, Default)]
+pub struct Ledger {
+    sums: Mutex<Sums>,
+}
+
+#[derive(Debug, Default)]
+struct Sums {
+    sessions: BTreeMap<(String, String), Usage>,
+    sites: BTreeMap<String, Usage>,
+}
+
+impl Ledger {
+    /// Books a turn's usage.
+    pub fn book(&self, site: &str, session: &str, used: Usage) {
+        if used == Usage::default() {
+            return;
+        }
+        let mut sums = self.lock();
+        *sums.sessions.entry((site.to_owned(), session.to_owned())).or_default() += used;
+        *sums.sites.entry(site.to_owned()).or_default() += used;
+    }
+
+    /// What a session has used.
+    pub fn session(&self, site: &str, session: &str) -> Usage {
+        self.lock().sessions.get(&(site.to_owned(), session.to_owned())).copied().unwrap_or_default()
+    }
+
+    /// What a site has used.
+    pub fn site(&self, site: &str) -> Usage {
+        self.lock().sites.get(site).copied().unwrap_or_default()
+    }
+
+    /// Every site's sum, in order of name.
+    pub fn sites(&self) -> Vec<(String, Usage)> {
+        self.lock().sites.iter().map(|(name, used)| (name.clone(), *used)).collect()
+    }
+
+    /// Forgets an ended session's own sum (the site's sum keeps it), so that memory does not grow with the number of sessions.
+    pub fn close(&self, site: &str, session: &str) -> Usage {
+        self.lock().sessions.remove(&(site.to_owned(), session.to_owned())).unwrap_or_default()
+    }
+
+    /// Refuses a further exchange when a budget is used up.
+    pub fn admit(&self, limits: &Limits, site: &str, session: &str) -> Result<(), ModelError> {
+        if limits.session_tokens > 0 && self.session(site, session).tokens() >= limits.session_tokens {
+            return Err(ModelError::OverBudget { scope: "session", limit: format!("{} tokens", limits.session_tokens) });
+        }
+        if limits.site_micro_usd > 0 && self.site(site).micro_usd >= limits.site_micro_usd {
+            return Err(ModelError::OverBudget { scope: "site", limit: format!("{} micro-dollars", limits.site_micro_usd) });
+        }
+        Ok(())
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Sums> {
+        self.sums.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prices_round_up_and_the_cache_is_cheaper() {
+        let prices = Prices { input: 2_500_000, cached_input: 250_000, output: 10_000_000 };
+        let used = Usage::of(&prices, 1_000, 800, 50);
+        assert_eq!(used.micro_usd, 200 * 5 / 2 + 800 / 4 + 500);
+        assert_eq!(Usage::of(&prices, 1, 0, 0).micro_usd, 3);
+        assert_eq!(Usage::of(&prices, 5, 9, 0).cached, 5);
+    }
+
+    #[test]
+    fn sums_are_kept_apart_and_budgets_close_the_door() {
+        let ledger = Ledger::default();
+        let used = Usage { calls: 1, input: 60, cached: 0, output: 40, micro_usd: 7 };
+        ledger.book("a", "one", used);
+        ledger.book("a", "two", used);
+        ledger.book("b", "one", used);
+        assert_eq!((ledger.site("a").calls, ledger.site("b").calls, ledger.session("a", "one").tokens()), (2, 1, 100));
+        let limits = Limits { session_tokens: 100, ..Limits::default() };
+        assert!(matches!(ledger.admit(&limits, "a", "one"), Err(ModelError::OverBudget { scope: "session", .. })));
+        assert!(ledger.admit(&limits, "a", "three").is_ok());
+        let limits = Limits { site_micro_usd: 14, ..Limits::default() };
+        assert!(matches!(ledger.admit(&limits, "a", "three"), Err(ModelError::OverBudget { scope: "site", .. })));
+        assert!(ledger.admit(&limits, "b", "one").is_ok());
+        assert_eq!(ledger.close("a", "one"), used);
+        assert_eq!((ledger.session("a", "one").calls, ledger.site("a").calls), (0, 2));
+    }
+}

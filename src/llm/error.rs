@@ -1,0 +1,169 @@
+//! Why an exchange with a model gave nothing usable: every fault has a name, so that callers fall back instead of guessing.
+
+use std::time::Duration;
+
+/// Where a time-out struck.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// Waiting for a free slot of the concurrency limit.
+    Queue,
+    /// Connecting, sending and waiting for the reply's headers.
+    Headers,
+    /// Between two pieces of the body.
+    Body,
+    /// The exchange as a whole, retries included.
+    Total,
+}
+
+impl std::fmt::Display for Stage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Queue => "a free slot",
+            Self::Headers => "the reply's headers",
+            Self::Body => "the reply's body",
+            Self::Total => "the whole exchange",
+        })
+    }
+}
+
+/// A failed exchange.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum ModelError {
+    /// The configuration cannot be used.
+    #[error("the model configuration is unusable: {0}")]
+    Config(String),
+    /// No connection, or it broke before the reply's headers.
+    #[error("the model's server cannot be reached: {0}")]
+    Unreachable(String),
+    /// The connection broke within the reply.
+    #[error("the model's server broke off its reply: {0}")]
+    BrokenOff(String),
+    /// Too slow.
+    #[error("no reply within {limit:?} ({stage})")]
+    TimedOut {
+        /// Where.
+        stage: Stage,
+        /// The limit that was exceeded.
+        limit: Duration,
+    },
+    /// The server asks for less traffic.
+    #[error("the model's server limits the rate")]
+    RateLimited {
+        /// How long it asks to wait, if it said so.
+        retry_after: Option<Duration>,
+    },
+    /// The server answered with an error status.
+    #[error("the model's server answered with status {status}: {message}")]
+    Status {
+        /// The HTTP status.
+        status: u16,
+        /// The server's own words, shortened, with secrets removed.
+        message: String,
+    },
+    /// The server points elsewhere; a key is never sent to a second address.
+    #[error("the model's server redirects (status {0}), which is not followed")]
+    Redirected(u16),
+    /// The reply is larger than its budget.
+    #[error("the model's reply exceeds {limit} bytes")]
+    TooLarge {
+        /// The budget.
+        limit: usize,
+    },
+    /// Nothing came back.
+    #[error("the model's reply is empty")]
+    Empty,
+    /// The reply is no UTF-8.
+    #[error("the model's reply is not valid UTF-8")]
+    NotUtf8,
+    /// The reply's content type is neither JSON nor a stream.
+    #[error("the model's server sent content type `{0}`")]
+    ContentType(String),
+    /// The envelope is no JSON, or not the one this interface sends.
+    #[error("the model's reply cannot be read: {0}")]
+    Envelope(String),
+    /// The model ran into its token limit.
+    #[error("the model's reply was cut at its token limit")]
+    CutOff,
+    /// The model declined.
+    #[error("the model declined: {0}")]
+    Declined(String),
+    /// The model called a tool where text was asked for.
+    #[error("the model called a tool instead of replying")]
+    ToolCall,
+    /// Too many failures in a row; no request is sent until the cool-down ends.
+    #[error("the model's server failed repeatedly; not asked again for {retry_in:?}")]
+    CircuitOpen {
+        /// Time left.
+        retry_in: Duration,
+    },
+    /// The token or cost budget is used up.
+    #[error("the {scope} has used its model budget of {limit}")]
+    OverBudget {
+        /// `turn`, `session` or `site`.
+        scope: &'static str,
+        /// The budget, with its unit.
+        limit: String,
+    },
+    /// The endpoint cannot do what was asked (Anthropic has no embeddings).
+    #[error("this interface offers no {0}")]
+    Unsupported(&'static str),
+    /// A cassette does not hold this exchange, or cannot be read or written.
+    #[error("cassette: {0}")]
+    Cassette(String),
+    /// The receiver of the stream asked to stop.
+    #[error("the stream was stopped by its receiver")]
+    Stopped,
+}
+
+impl ModelError {
+    /// Whether asking again may help: overload and transport faults, never a wrong request.
+    pub fn is_transient(&self) -> bool {
+        match self {
+            Self::Unreachable(_) | Self::BrokenOff(_) | Self::RateLimited { .. } | Self::Empty => true,
+            Self::TimedOut { stage, .. } => matches!(stage, Stage::Headers | Stage::Body),
+            Self::Status { status, .. } => matches!(status, 408 | 409 | 425 | 500 | 502 | 503 | 504 | 520..=529),
+            _ => false,
+        }
+    }
+
+    /// Whether the fault is the server's (and counts for the circuit breaker) rather than the caller's.
+    pub fn is_server_fault(&self) -> bool {
+        self.is_transient()
+            || matches!(self, Self::TimedOut { stage: Stage::Total, .. } | Self::TooLarge { .. } | Self::NotUtf8 | Self::ContentType(_) | Self::Envelope(_))
+    }
+
+    /// A stable word for reports.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Config(_) => "config",
+            Self::Unreachable(_) => "unreachable",
+            Self::BrokenOff(_) => "broken_off",
+            Self::TimedOut { .. } => "timed_out",
+            Self::RateLimited { .. } => "rate_limited",
+            Self::Status { .. } => "status",
+            Self::Redirected(_) => "redirected",
+            Self::TooLarge { .. } => "too_large",
+            Self::Empty => "empty",
+            Self::NotUtf8 => "not_utf8",
+            Self::ContentType(_) => "content_type",
+            Self::Envelope(_) => "envelope",
+            Self::CutOff => "cut_off",
+            Self::Declined(_) => "declined",
+            Self::ToolCall => "tool_call",
+            Self::CircuitOpen { .. } => "circuit_open",
+            Self::OverBudget { .. } => "over_budget",
+            Self::Unsupported(_) => "unsupported",
+            Self::Cassette(_) => "cassette",
+            Self::Stopped => "stopped",
+        }
+    }
+}
+
+/// At most `max` characters of a foreign text, control characters replaced: safe for a log line.
+pub fn shorten(text: &str, max: usize) -> String {
+    let mut out: String = text.chars().take(max).map(|c| if c.is_control() { ' ' } else { c }).collect();
+    if text.chars().nth(max).is_some() {
+        out.push('…');
+    }
+    out
+}

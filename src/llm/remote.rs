@@ -1,0 +1,344 @@
+//! A model behind a server: one dialect, one transport, and around both the time-outs, size limits, retries and the circuit breaker.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use futures_util::future::BoxFuture;
+use serde_json::{Map, Value};
+use tokio::time::{Instant, sleep, timeout, timeout_at};
+
+use super::anthropic::Anthropic;
+use super::config::{Api, ModelConfig, Structured};
+use super::error::{ModelError, Stage, shorten};
+use super::http::HttpTransport;
+use super::limits::{Gate, pause};
+use super::ollama::Ollama;
+use super::openai::OpenAi;
+use super::sse::{EventReader, Format};
+use super::wire::{Transport, WireReply, WireRequest};
+use super::{ChatReply, ChatRequest, Embeddings, Model, OnText, Shaping, Usage};
+
+/// How much of an error reply is read for its message.
+const ERROR_BYTES: usize = 16 * 1024;
+
+/// A provider's notation: pure functions between requests, JSON and replies.
+pub(super) trait Dialect: Send + Sync {
+    fn chat(&self, config: &ModelConfig, request: &ChatRequest, stream: bool) -> WireRequest;
+    fn reply(&self, config: &ModelConfig, value: &Value) -> Result<ChatReply, ModelError>;
+    fn format(&self) -> Format;
+    fn event(&self, config: &ModelConfig, event: &str, state: &mut StreamState) -> Result<(), ModelError>;
+    fn embed(&self, config: &ModelConfig, texts: &[String]) -> Result<WireRequest, ModelError>;
+    fn vectors(&self, config: &ModelConfig, value: &Value, count: usize) -> Result<Embeddings, ModelError>;
+}
+
+/// A stream as far as it has been read.
+#[derive(Debug, Default)]
+pub(super) struct StreamState {
+    /// All text so far.
+    pub text: String,
+    /// Text not handed on yet.
+    pub fresh: String,
+    /// The model gave a reason for ending.
+    pub finished: bool,
+    /// The stream's own end marker came.
+    pub done: bool,
+    /// What it used, as far as known.
+    pub usage: Usage,
+    /// Fresh input tokens (Anthropic tells them at the start).
+    pub input: u64,
+    /// Input tokens written to the cache.
+    pub written: u64,
+    /// Input tokens read from the cache.
+    pub cached: u64,
+}
+
+impl StreamState {
+    pub fn push(&mut self, piece: &str) {
+        self.text.push_str(piece);
+        self.fresh.push_str(piece);
+    }
+}
+
+/// A model at a server.
+pub struct RemoteModel {
+    config: ModelConfig,
+    dialect: &'static dyn Dialect,
+    transport: Arc<dyn Transport>,
+    gate: Gate,
+}
+
+impl RemoteModel {
+    /// A model over HTTP.
+    pub fn new(config: ModelConfig) -> Result<Self, ModelError> {
+        let transport = Arc::new(HttpTransport::new(&config)?);
+        Ok(Self::over(config, transport))
+    }
+
+    /// A model over any transport: a cassette, a recorder, a test's own.
+    pub fn over(config: ModelConfig, transport: Arc<dyn Transport>) -> Self {
+        let dialect: &'static dyn Dialect = match config.api {
+            Api::OpenAi => &OpenAi,
+            Api::Anthropic => &Anthropic,
+            Api::Ollama => &Ollama,
+        };
+        let gate = Gate::new(&config.limits);
+        Self { config, dialect, transport, gate }
+    }
+
+    /// The configuration in use.
+    pub fn config(&self) -> &ModelConfig {
+        &self.config
+    }
+
+    /// Whether the circuit breaker holds requests back at the moment.
+    pub fn is_open(&self) -> bool {
+        self.gate.is_open()
+    }
+
+    /// Attempts until one succeeds, the fault is no passing one, or time is up. `sink` tells whether text went out already: then there is no second attempt.
+    async fn attempts(&self, wire: &WireRequest, sink: &mut Sink<'_, '_>) -> Result<(Outcome, u32), ModelError> {
+        let limits = &self.config.limits;
+        let deadline = Instant::now() + limits.total();
+        let mut attempt = 0;
+        loop {
+            attempt += 1;
+            let pass = self.gate.enter(deadline).await?;
+            let outcome = match timeout_at(deadline, self.once(wire, sink)).await {
+                Ok(outcome) => outcome,
+                Err(_) => Err(ModelError::TimedOut { stage: Stage::Total, limit: limits.total() }),
+            };
+            pass.report(&outcome);
+            let error = match outcome {
+                Ok(outcome) => return Ok((outcome, attempt)),
+                Err(error) => error,
+            };
+            let asked = match &error {
+                ModelError::RateLimited { retry_after } => *retry_after,
+                _ => None,
+            };
+            let wait = pause(limits, attempt, asked);
+            if !error.is_transient() || attempt > limits.retries || sink.delivered || Instant::now() + wait >= deadline {
+                return Err(error);
+            }
+            tracing::debug!(kind = error.kind(), attempt, "asking the model again");
+            sleep(wait).await;
+        }
+    }
+
+    async fn once(&self, wire: &WireRequest, sink: &mut Sink<'_, '_>) -> Result<Outcome, ModelError> {
+        let limits = &self.config.limits;
+        let sent = timeout(limits.headers(), self.transport.send(wire)).await;
+        let reply = sent.map_err(|_| ModelError::TimedOut { stage: Stage::Headers, limit: limits.headers() })??;
+        let streamed = match (reply.status, reply.content_type.as_deref()) {
+            (200..=299, Some("text/event-stream" | "application/x-ndjson")) if sink.on_text.is_some() => true,
+            // Ollama's older versions label their JSON lines as JSON; a server that ignores `stream` sends one JSON object either way.
+            (200..=299, None | Some("application/json")) => sink.on_text.is_some() && self.dialect.format() == Format::JsonLines,
+            (200..=299, Some(other)) => return Err(ModelError::ContentType(shorten(other, 60))),
+            (300..=399, _) => return Err(ModelError::Redirected(reply.status)),
+            _ => return Err(self.refused(reply).await),
+        };
+        if streamed { self.read_stream(reply, sink).await.map(Outcome::Streamed) } else { self.read_whole(reply).await.map(Outcome::Whole) }
+    }
+
+    async fn refused(&self, mut reply: WireReply) -> ModelError {
+        if reply.status == 429 {
+            return ModelError::RateLimited { retry_after: reply.retry_after };
+        }
+        let bytes = read_body(&mut reply, ERROR_BYTES, self.config.limits.idle()).await.unwrap_or_default();
+        let text = String::from_utf8_lossy(&bytes);
+        let value: Value = serde_json::from_str(&text).unwrap_or(Value::Null);
+        let said = value.pointer("/error/message").or_else(|| value.get("error")).or_else(|| value.get("message")).and_then(Value::as_str);
+        let message = shorten(said.unwrap_or("no message"), 200);
+        let message = self.config.key().map_or(message.clone(), |k| k.redact(&message));
+        ModelError::Status { status: reply.status, message }
+    }
+
+    async fn read_whole(&self, mut reply: WireReply) -> Result<Value, ModelError> {
+        let bytes = read_body(&mut reply, self.config.limits.reply_bytes, self.config.limits.idle()).await?;
+        if bytes.iter().all(u8::is_ascii_whitespace) {
+            return Err(ModelError::Empty);
+        }
+        let text = std::str::from_utf8(&bytes).map_err(|_| ModelError::NotUtf8)?;
+        serde_json::from_str(text).map_err(|e| ModelError::Envelope(shorten(&e.to_string(), 160)))
+    }
+
+    async fn read_stream(&self, mut reply: WireReply, sink: &mut Sink<'_, '_>) -> Result<ChatReply, ModelError> {
+        let limits = &self.config.limits;
+        let (mut reader, mut state, mut size) = (EventReader::new(self.dialect.format(), limits.reply_bytes), StreamState::default(), 0usize);
+        while !state.done {
+            let Some(piece) = next_piece(&mut reply, limits.idle()).await? else { break };
+            size = size.saturating_add(piece.len());
+            if size > limits.reply_bytes {
+                return Err(ModelError::TooLarge { limit: limits.reply_bytes });
+            }
+            for event in reader.feed(&piece)? {
+                self.dialect.event(&self.config, &event, &mut state)?;
+                sink.deliver(&mut state)?;
+            }
+        }
+        if !state.done {
+            for event in reader.finish()? {
+                self.dialect.event(&self.config, &event, &mut state)?;
+                sink.deliver(&mut state)?;
+            }
+        }
+        match (state.done || state.finished, state.text.is_empty()) {
+            (true, false) => Ok(ChatReply { text: state.text, usage: Usage { calls: 1, ..state.usage } }),
+            (true, true) => Err(ModelError::Empty),
+            (false, _) if size == 0 => Err(ModelError::Empty),
+            (false, _) => Err(ModelError::BrokenOff("the stream ended without its end marker".into())),
+        }
+    }
+}
+
+/// Where streamed text goes, and whether any has gone there.
+struct Sink<'s, 'f> {
+    on_text: Option<&'s mut OnText<'f>>,
+    delivered: bool,
+}
+
+impl Sink<'_, '_> {
+    fn deliver(&mut self, state: &mut StreamState) -> Result<(), ModelError> {
+        if state.fresh.is_empty() {
+            return Ok(());
+        }
+        let piece = std::mem::take(&mut state.fresh);
+        self.delivered = true;
+        match self.on_text.as_mut().map_or(ControlFlow::Continue(()), |f| f(&piece)) {
+            ControlFlow::Continue(()) => Ok(()),
+            ControlFlow::Break(()) => Err(ModelError::Stopped),
+        }
+    }
+}
+
+enum Outcome {
+    Whole(Value),
+    Streamed(ChatReply),
+}
+
+async fn next_piece(reply: &mut WireReply, idle: Duration) -> Result<Option<Vec<u8>>, ModelError> {
+    timeout(idle, reply.body.next()).await.map_err(|_| ModelError::TimedOut { stage: Stage::Body, limit: idle })?.transpose()
+}
+
+async fn read_body(reply: &mut WireReply, limit: usize, idle: Duration) -> Result<Vec<u8>, ModelError> {
+    let mut bytes = Vec::new();
+    while let Some(piece) = next_piece(reply, idle).await? {
+        if bytes.len().saturating_add(piece.len()) > limit {
+            return Err(ModelError::TooLarge { limit });
+        }
+        bytes.extend(piece);
+    }
+    Ok(bytes)
+}
+
+impl Model for RemoteModel {
+    fn name(&self) -> &str {
+        &self.config.model
+    }
+
+    fn shaping(&self) -> Shaping {
+        match (self.config.api, self.config.structured) {
+            (Api::OpenAi, Structured::Prompt) => Shaping::Unshaped,
+            (Api::OpenAi, Structured::JsonObject | Structured::Grammar) | (Api::Ollama, _) => Shaping::PerUtterance,
+            (Api::OpenAi, Structured::JsonSchema) | (Api::Anthropic, _) => Shaping::Stable,
+        }
+    }
+
+    fn chat<'a>(&'a self, request: &'a ChatRequest) -> BoxFuture<'a, Result<ChatReply, ModelError>> {
+        Box::pin(async move {
+            let wire = self.dialect.chat(&self.config, request, false);
+            let (outcome, calls) = self.attempts(&wire, &mut Sink { on_text: None, delivered: false }).await?;
+            let mut reply = match outcome {
+                Outcome::Whole(value) => self.dialect.reply(&self.config, &value)?,
+                Outcome::Streamed(reply) => reply,
+            };
+            reply.usage.calls = calls;
+            Ok(reply)
+        })
+    }
+
+    fn stream<'a>(&'a self, request: &'a ChatRequest, on_text: &'a mut OnText<'a>) -> BoxFuture<'a, Result<ChatReply, ModelError>> {
+        Box::pin(async move {
+            let wire = self.dialect.chat(&self.config, request, true);
+            let mut sink = Sink { on_text: Some(on_text), delivered: false };
+            let (outcome, calls) = self.attempts(&wire, &mut sink).await?;
+            let mut reply = match outcome {
+                Outcome::Streamed(reply) => reply,
+                // A server that ignored `stream`: its whole text is handed on at once.
+                Outcome::Whole(value) => {
+                    let reply = self.dialect.reply(&self.config, &value)?;
+                    sink.deliver(&mut StreamState { fresh: reply.text.clone(), ..StreamState::default() })?;
+                    reply
+                }
+            };
+            reply.usage.calls = calls;
+            Ok(reply)
+        })
+    }
+
+    fn embed<'a>(&'a self, texts: &'a [String]) -> BoxFuture<'a, Result<Embeddings, ModelError>> {
+        Box::pin(async move {
+            if texts.is_empty() {
+                return Ok(Embeddings::default());
+            }
+            let wire = self.dialect.embed(&self.config, texts)?;
+            let (outcome, calls) = self.attempts(&wire, &mut Sink { on_text: None, delivered: false }).await?;
+            let Outcome::Whole(value) = outcome else {
+                return Err(ModelError::Envelope("a stream where one object was expected".into()));
+            };
+            let mut vectors = self.dialect.vectors(&self.config, &value, texts.len())?;
+            vectors.usage.calls = calls;
+            Ok(vectors)
+        })
+    }
+}
+
+/// A count in a usage report; absent or odd values count as nothing rather than failing the turn.
+pub(super) fn number(value: Option<&Value>) -> u64 {
+    value.and_then(Value::as_u64).unwrap_or(0)
+}
+
+/// The author's own body fields: set, or with `null` removed.
+pub(super) fn put_extra(body: &mut Map<String, Value>, config: &ModelConfig) {
+    for (name, value) in &config.extra {
+        if value.is_null() {
+            body.shift_remove(name);
+        } else {
+            body.insert(name.clone(), value.clone());
+        }
+    }
+}
+
+/// One event of a stream as JSON.
+pub(super) fn read_event(event: &str) -> Result<Value, ModelError> {
+    let value: Value = serde_json::from_str(event).map_err(|e| ModelError::Envelope(shorten(&e.to_string(), 160)))?;
+    match value.get("error").filter(|e| !e.is_null() && value.get("type").is_none()) {
+        Some(error) => {
+            let said = error.get("message").and_then(Value::as_str).or(error.as_str()).unwrap_or("unspecified error");
+            Err(ModelError::BrokenOff(shorten(said, 160)))
+        }
+        None => Ok(value),
+    }
+}
+
+/// Rows of numbers, as many as asked for and all of one length.
+#[expect(clippy::cast_possible_truncation, reason = "embeddings are single precision by nature")]
+pub(super) fn read_vectors(rows: &[Value], count: usize) -> Result<Vec<Vec<f32>>, ModelError> {
+    let wrong = |what: &str| ModelError::Envelope(what.to_owned());
+    if rows.len() != count {
+        return Err(wrong("a different number of vectors than texts"));
+    }
+    let mut vectors: Vec<Vec<f32>> = Vec::with_capacity(count);
+    for row in rows {
+        let numbers = row.as_array().ok_or_else(|| wrong("a vector that is no list"))?;
+        let vector: Option<Vec<f32>> = numbers.iter().map(|n| n.as_f64().map(|x| x as f32).filter(|x| x.is_finite())).collect();
+        let vector = vector.filter(|v| !v.is_empty()).ok_or_else(|| wrong("a vector with something else than numbers"))?;
+        if vectors.first().is_some_and(|first| first.len() != vector.len()) {
+            return Err(wrong("vectors of different lengths"));
+        }
+        vectors.push(vector);
+    }
+    Ok(vectors)
+}

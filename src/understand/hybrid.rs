@@ -1,0 +1,96 @@
+//! The embedded translator first; a model only for what it is unsure of. Both results are recorded, and how often the model was needed is counted.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use serde::Serialize;
+
+use super::llm::{LlmUnderstand, Observer, Translation};
+use super::{Context, Heard, Understand};
+
+/// Below this confidence the model is asked, unless configured otherwise.
+pub const DEFAULT_BELOW: f64 = 0.7;
+
+/// Embedded and model together.
+#[derive(Clone)]
+pub struct HybridUnderstand {
+    embedded: Arc<dyn Understand>,
+    model: LlmUnderstand,
+    below: f64,
+    counts: Arc<Counts>,
+    observer: Option<Observer>,
+}
+
+#[derive(Debug, Default)]
+struct Counts {
+    turns: AtomicU64,
+    asked: AtomicU64,
+    failed: AtomicU64,
+}
+
+/// How often the model was needed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Share {
+    /// Utterances translated.
+    pub turns: u64,
+    /// Of these, those that were put to the model.
+    pub asked: u64,
+    /// Of these, those for which the model gave nothing usable.
+    pub failed: u64,
+}
+
+impl HybridUnderstand {
+    /// Asks the model below a confidence.
+    pub fn new(embedded: Arc<dyn Understand>, model: LlmUnderstand, below: f64) -> Self {
+        Self { embedded, model, below, counts: Arc::default(), observer: None }
+    }
+
+    /// The same with another model part (one session's own), counting together.
+    #[must_use]
+    pub fn with_model(&self, model: LlmUnderstand) -> Self {
+        Self { model, ..self.clone() }
+    }
+
+    /// The same with an observer, who sees both results of every turn.
+    #[must_use]
+    pub fn observed(mut self, observer: Observer) -> Self {
+        self.observer = Some(observer);
+        self
+    }
+
+    /// How often the model was needed so far.
+    pub fn share(&self) -> Share {
+        let get = |n: &AtomicU64| n.load(Ordering::Relaxed);
+        Share { turns: get(&self.counts.turns), asked: get(&self.counts.asked), failed: get(&self.counts.failed) }
+    }
+
+    /// Translates, with both results.
+    pub fn translate(&self, text: &str, context: &Context) -> Translation {
+        let embedded = self.embedded.understand(text, context);
+        self.counts.turns.fetch_add(1, Ordering::Relaxed);
+        if embedded.confidence >= self.below {
+            return Translation { heard: embedded.clone(), embedded: Some(embedded), ..Translation::default() };
+        }
+        self.counts.asked.fetch_add(1, Ordering::Relaxed);
+        let mut translation = self.model.translate(text, context, Some(embedded));
+        match (&translation.model, &translation.embedded) {
+            (None, _) => {
+                self.counts.failed.fetch_add(1, Ordering::Relaxed);
+            }
+            // A model that found nothing, or names nobody spoke of, does not outweigh what the embedded translator is surer of.
+            (Some(_), Some(embedded)) if embedded.confidence > translation.heard.confidence => translation.heard = embedded.clone(),
+            _ => {}
+        }
+        translation
+    }
+}
+
+impl Understand for HybridUnderstand {
+    fn understand(&self, text: &str, context: &Context) -> Heard {
+        let translation = self.translate(text, context);
+        if let Some(observer) = &self.observer {
+            observer(&translation);
+        }
+        translation.heard
+    }
+}

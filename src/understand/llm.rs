@@ -1,0 +1,255 @@
+//! Translation by a language model: constrained reply, strict reading, one repair round, then the embedded result, then nothing.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+
+use super::{Context, Heard, Understand};
+use crate::llm::config::Limits;
+use crate::llm::error::shorten;
+use crate::llm::{BlockingModel, ChatRequest, Ledger, Message, ModelError, Shape, Shaping, Usage};
+use crate::ontology::Ontology;
+use crate::term::{Atom, Name};
+
+pub mod forms;
+pub mod grammar;
+pub mod names;
+pub mod prompt;
+pub mod schema;
+
+use forms::Forms;
+pub use names::Names;
+pub use prompt::Prompts;
+
+/// Confidence in a reply that was well-typed at once.
+const SURE: f64 = 0.9;
+/// Confidence in a reply that needed the repair round.
+const REPAIRED: f64 = 0.75;
+/// Taken off for each name that neither the words nor the context resemble.
+const UNSUPPORTED: f64 = 0.25;
+
+/// Sizes of a translation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// Most predicates of one utterance.
+    pub predicates: usize,
+    /// Names in the prompt.
+    pub names: usize,
+    /// Examples in the prompt.
+    pub examples: usize,
+    /// Longest utterance that is sent, in characters.
+    pub characters: usize,
+    /// Most tokens of a reply.
+    pub reply_tokens: u32,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { predicates: 30, names: 40, examples: 8, characters: 2_000, reply_tokens: 800 }
+    }
+}
+
+/// On whose account a session's exchanges go.
+#[derive(Clone, Debug)]
+pub struct Account {
+    /// The sums.
+    pub ledger: Arc<Ledger>,
+    /// The budgets.
+    pub limits: Limits,
+    /// The site.
+    pub site: String,
+    /// The session.
+    pub session: String,
+}
+
+impl Account {
+    /// Refuses when a budget is used up.
+    pub fn admit(account: Option<&Self>) -> Result<(), ModelError> {
+        account.map_or(Ok(()), |a| a.ledger.admit(&a.limits, &a.site, &a.session))
+    }
+
+    /// Books what was used.
+    pub fn book(account: Option<&Self>, used: Usage) {
+        if let Some(a) = account {
+            a.ledger.book(&a.site, &a.session, used);
+        }
+    }
+}
+
+/// What a model was asked and gave, for the turn's record.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Trace {
+    /// The model's name.
+    pub model: String,
+    /// Its replies, shortened, in order.
+    pub replies: Vec<String>,
+    /// What was wrong with each unusable reply or exchange.
+    pub problems: Vec<String>,
+    /// The stable word for a fault of the exchange itself.
+    pub fault: Option<&'static str>,
+    /// Tokens and cost.
+    pub usage: Usage,
+    /// Time spent waiting for the model.
+    #[serde(skip)]
+    pub waited: Duration,
+}
+
+/// A translation with everything that led to it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Translation {
+    /// What counts.
+    pub heard: Heard,
+    /// The embedded translator's result, if it was asked.
+    pub embedded: Option<Heard>,
+    /// The model's result, if it gave a usable one.
+    pub model: Option<Vec<Atom>>,
+    /// The exchanges, if a model was asked.
+    pub trace: Option<Trace>,
+}
+
+/// Who wants to see every translation (the turn record, an evaluation).
+pub type Observer = Arc<dyn Fn(&Translation) + Send + Sync>;
+
+/// A translator that asks a model. Clones share everything but the session's own parts.
+#[derive(Clone)]
+pub struct LlmUnderstand {
+    shared: Arc<Shared>,
+    names: Arc<Names>,
+    account: Option<Account>,
+    fallback: Option<Arc<dyn Understand>>,
+    observer: Option<Observer>,
+}
+
+struct Shared {
+    model: BlockingModel,
+    roles: BTreeMap<Name, (Forms, String)>,
+    prompts: Prompts,
+    settings: Settings,
+}
+
+impl LlmUnderstand {
+    /// A translator for all roles of a domain.
+    pub fn new(model: BlockingModel, ontology: &Arc<Ontology>, names: Arc<Names>, prompts: Prompts, settings: Settings) -> Result<Self, ModelError> {
+        let mut roles = BTreeMap::new();
+        for role in ontology.roles.keys() {
+            let forms = Forms::of(ontology, role);
+            let prefix = prompts.prefix(&forms)?;
+            roles.insert(role.clone(), (forms, prefix));
+        }
+        Ok(Self { shared: Arc::new(Shared { model, roles, prompts, settings }), names, account: None, fallback: None, observer: None })
+    }
+
+    /// The same with another translator for when the model fails.
+    #[must_use]
+    pub fn fallback(mut self, embedded: Arc<dyn Understand>) -> Self {
+        self.fallback = Some(embedded);
+        self
+    }
+
+    /// The same for one session: its site's names and its account.
+    #[must_use]
+    pub fn for_session(&self, names: Arc<Names>, account: Option<Account>) -> Self {
+        Self { names, account, ..self.clone() }
+    }
+
+    /// The same with an observer.
+    #[must_use]
+    pub fn observed(mut self, observer: Observer) -> Self {
+        self.observer = Some(observer);
+        self
+    }
+
+    /// The model's name.
+    pub fn model_name(&self) -> &str {
+        self.shared.model.name()
+    }
+
+    /// Translates; with `embedded` given (the hybrid has it already), the fallback is that result.
+    pub fn translate(&self, text: &str, context: &Context, embedded: Option<Heard>) -> Translation {
+        let mut trace = Trace { model: self.shared.model.name().to_owned(), ..Trace::default() };
+        let started = Instant::now();
+        let outcome = self.ask(text, context, &mut trace);
+        trace.waited = started.elapsed();
+        Account::book(self.account.as_ref(), trace.usage);
+        let mut translation = Translation { embedded, ..Translation::default() };
+        match outcome {
+            Ok(atoms) => {
+                let confidence = self.confidence(&atoms, text, context, trace.replies.len());
+                translation.heard = Heard { words: vec![vec![]; atoms.len()], predicates: atoms.clone(), confidence, by: "llm", ..Heard::default() };
+                translation.model = Some(atoms);
+            }
+            Err(error) => {
+                tracing::info!(kind = error.kind(), "the model gave no usable translation");
+                trace.fault = Some(error.kind());
+                trace.problems.push(shorten(&error.to_string(), 300));
+                if translation.embedded.is_none() {
+                    translation.embedded = self.fallback.as_ref().map(|f| f.understand(text, context));
+                }
+                translation.heard = translation.embedded.clone().unwrap_or(Heard { by: "llm", ..Heard::default() });
+            }
+        }
+        translation.trace = Some(trace);
+        translation
+    }
+
+    fn ask(&self, text: &str, context: &Context, trace: &mut Trace) -> Result<Vec<Atom>, ModelError> {
+        let Shared { model, roles, prompts, settings } = &*self.shared;
+        let (forms, prefix) = roles.get(&context.role).ok_or_else(|| ModelError::Config(format!("the domain has no role `{}`", shorten(&context.role, 40))))?;
+        if text.chars().count() > settings.characters {
+            return Err(ModelError::Config(format!("an utterance of more than {} characters is not sent", settings.characters)));
+        }
+        Account::admit(self.account.as_ref())?;
+        let turn = prompts.turn(forms, &self.names, text, context, prompt::Size { names: settings.names, examples: settings.examples })?;
+        let shaping = model.model().shaping();
+        let shape = (shaping != Shaping::Unshaped).then(|| Shape {
+            name: "predicates".into(),
+            schema: schema::schema(forms, &self.names, text, shaping, settings.predicates),
+            grammar: grammar::grammar(forms, &self.names, text, settings.predicates),
+        });
+        let mut request = ChatRequest { prefix: prefix.clone(), messages: vec![Message::user(turn)], shape, max_tokens: settings.reply_tokens };
+        for round in 0..2 {
+            let reply = model.chat(request.clone())?;
+            trace.usage += reply.usage;
+            trace.replies.push(shorten(&reply.text, 2_000));
+            let problems = match forms.read(&reply.text, text, &self.names, settings.predicates) {
+                Ok(atoms) => return Ok(atoms),
+                Err(problems) => problems.to_string(),
+            };
+            if round == 1 {
+                return Err(ModelError::Envelope(shorten(&problems, 300)));
+            }
+            let said = if reply.text.trim().is_empty() { "{}".to_owned() } else { shorten(&reply.text, 2_000) };
+            request.messages.extend([Message::model(said), Message::user(prompts.repair(&problems)?)]);
+            trace.problems.push(problems);
+        }
+        Err(ModelError::Empty)
+    }
+
+    /// A well-typed reply may still name things that nobody spoke of; then the confidence says so and the engine may ask back.
+    fn confidence(&self, atoms: &[Atom], text: &str, context: &Context, rounds: usize) -> f64 {
+        let mut near: Vec<String> = names::words(text);
+        let held = context.order.iter().flat_map(|l| std::iter::once(l.item.as_str()).chain(l.parts.iter().filter_map(|p| p.dish.as_deref())));
+        near.extend(held.flat_map(names::words));
+        near.extend(context.last_actions.iter().chain(&context.said_before).flat_map(|a| names::words(&a.to_string())));
+        let resembles = |part: &String| {
+            near.iter().any(|w| (w.len() > 2 && (part.starts_with(w.as_str()) || w.starts_with(part.as_str()))) || strsim::jaro_winkler(part, w) > 0.85)
+        };
+        let names: std::collections::BTreeSet<Name> = atoms.iter().flat_map(prompt::strings_of).collect();
+        let strange = names.iter().filter(|n| !names::words(n).iter().any(resembles)).count();
+        let base = if rounds > 1 { REPAIRED } else { SURE };
+        let off = (0..strange).fold(0.0, |sum, _| sum + UNSUPPORTED);
+        if atoms.is_empty() { 0.0 } else { (base - off).max(0.1) }
+    }
+}
+
+impl Understand for LlmUnderstand {
+    fn understand(&self, text: &str, context: &Context) -> Heard {
+        let translation = self.translate(text, context, None);
+        if let Some(observer) = &self.observer {
+            observer(&translation);
+        }
+        translation.heard
+    }
+}

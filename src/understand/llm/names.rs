@@ -1,0 +1,89 @@
+//! The names that may occur in a turn, by the fact that declares them, and the slice of them that looks like the utterance.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::ontology::{Ontology, Sort};
+use crate::term::{Atom, Name, Term};
+
+/// Every name of the site's current facts, by declaring fact predicate.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Names {
+    by_fact: BTreeMap<Name, Vec<Name>>,
+}
+
+impl Names {
+    /// The names that the ontology's sorts admit, out of the given facts.
+    pub fn of<'a>(ontology: &Ontology, facts: impl IntoIterator<Item = &'a Atom>) -> Self {
+        let declaring: BTreeSet<&Name> =
+            ontology.sorts.values().filter_map(|s| if let Sort::Names(facts) = s { Some(facts) } else { None }).flatten().collect();
+        let mut sets: BTreeMap<Name, BTreeSet<Name>> = BTreeMap::new();
+        for fact in facts {
+            if let (true, Some(Term::Str(name))) = (declaring.contains(&fact.name), fact.args.first()) {
+                sets.entry(fact.name.clone()).or_default().insert(name.clone());
+            }
+        }
+        Self { by_fact: sets.into_iter().map(|(fact, names)| (fact, names.into_iter().collect())).collect() }
+    }
+
+    /// The names of some declaring facts, sorted, each once.
+    pub fn of_facts<'a>(&'a self, facts: &'a [Name]) -> BTreeSet<&'a Name> {
+        facts.iter().filter_map(|f| self.by_fact.get(f)).flatten().collect()
+    }
+
+    /// All names, sorted, each once.
+    pub fn all(&self) -> BTreeSet<&Name> {
+        self.by_fact.values().flatten().collect()
+    }
+
+    /// The known spelling of a name, if it is known in any letter case.
+    pub fn known<'a>(&'a self, facts: &'a [Name], said: &str) -> Option<&'a Name> {
+        let names = self.of_facts(facts);
+        names.iter().find(|n| ****n == *said).or_else(|| names.iter().find(|n| n.to_lowercase() == said.to_lowercase())).copied()
+    }
+
+    /// The names most like the utterance, at most `limit`, in order of name; `always` come first into the slice (the conversation's own).
+    pub fn slice(&self, utterance: &str, always: &BTreeSet<Name>, limit: usize) -> Vec<Name> {
+        let said = words(utterance);
+        let mut scored: Vec<(i64, &Name)> = self.all().into_iter().map(|n| (if always.contains(n) { i64::MAX } else { likeness(n, &said) }, n)).collect();
+        scored.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(b.1)));
+        let mut slice: Vec<Name> = scored.into_iter().take(limit).map(|(_, n)| n.clone()).collect();
+        slice.sort();
+        slice
+    }
+}
+
+/// Lower-case words of a text.
+pub fn words(text: &str) -> Vec<String> {
+    text.split(|c: char| !c.is_alphanumeric() && c != '\'').filter(|w| !w.is_empty()).map(str::to_lowercase).collect()
+}
+
+/// How much of a name the words hold, in thousandths: the mean over its words of the best spelling match, so that misspelt and partial names rank too.
+fn likeness(name: &str, said: &[String]) -> i64 {
+    let parts = words(name);
+    let best = |part: &String| said.iter().map(|w| thousandths(strsim::jaro_winkler(part, w))).max().unwrap_or(0);
+    let (sum, top) = parts.iter().map(best).fold((0, 0), |(sum, top), s| (sum + s, s.max(top)));
+    let mean = sum / i64::try_from(parts.len().max(1)).unwrap_or(1);
+    // One word said in full ranks a long name above a short one that merely resembles something.
+    mean + top
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "a similarity lies between 0 and 1")]
+fn thousandths(similarity: f64) -> i64 {
+    (similarity * 1000.0) as i64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_slice_prefers_what_was_said_and_what_the_conversation_holds() {
+        let facts: Vec<Atom> = ["Lamp", "Floor Lamp", "Oak Table", "Pine Table", "Sofa"].iter().map(|n| Atom::new("item", vec![Term::string(n)])).collect();
+        let mut names = Names::default();
+        names.by_fact.insert("item".into(), facts.iter().filter_map(|a| a.args[0].as_name().map(Into::into)).collect());
+        let slice = names.slice("the oak tabel please", &BTreeSet::from([Name::from("Sofa")]), 3);
+        assert_eq!(slice, ["Oak Table", "Pine Table", "Sofa"].map(Name::from));
+        assert_eq!(names.known(&["item".into()], "floor lamp").map(|n| &**n), Some("Floor Lamp"));
+        assert_eq!(names.known(&["other".into()], "Lamp"), None);
+    }
+}

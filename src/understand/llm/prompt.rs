@@ -1,0 +1,155 @@
+//! The prompt of a translation: a prefix that stays the same from turn to turn, then what belongs to this utterance, every foreign text as JSON.
+
+use std::collections::BTreeSet;
+
+use minijinja::{Environment, UndefinedBehavior, context};
+use serde_json::{Value, json};
+
+use super::forms::{Forms, Kind};
+use super::names::{Names, words};
+use crate::llm::ModelError;
+use crate::ontology::{Example, InputForm};
+use crate::term::{Atom, Name};
+use crate::understand::Context;
+
+/// The templates with what a domain has put in their place.
+#[derive(Clone, Debug)]
+pub struct Prompts {
+    environment: Environment<'static>,
+    notes: String,
+}
+
+/// The core templates by name.
+const CORE: [(&str, &str); 3] = [
+    ("understand", include_str!("../../../prompts/core/understand.jinja")),
+    ("understand_turn", include_str!("../../../prompts/core/understand_turn.jinja")),
+    ("understand_repair", include_str!("../../../prompts/core/understand_repair.jinja")),
+];
+
+impl Default for Prompts {
+    fn default() -> Self {
+        Self::with(|_| None).unwrap_or_else(|_| Self { environment: Environment::new(), notes: String::new() })
+    }
+}
+
+impl Prompts {
+    /// The core templates, or those that `own` gives for `NAME.jinja`; and the domain's remarks from `understand_notes.txt`.
+    pub fn with(own: impl Fn(&str) -> Option<String>) -> Result<Self, ModelError> {
+        let mut environment = Environment::new();
+        environment.set_undefined_behavior(UndefinedBehavior::Strict);
+        for (name, core) in CORE {
+            let text = own(&format!("{name}.jinja")).unwrap_or_else(|| core.to_owned());
+            environment.add_template_owned(name, text).map_err(|e| ModelError::Config(format!("prompt `{name}`: {e:#}")))?;
+        }
+        Ok(Self { environment, notes: own("understand_notes.txt").unwrap_or_default().trim().to_owned() })
+    }
+
+    fn render(&self, name: &str, values: minijinja::Value) -> Result<String, ModelError> {
+        let template = self.environment.get_template(name).and_then(|t| t.render(values));
+        template.map_err(|e| ModelError::Config(format!("prompt `{name}`: {e:#}")))
+    }
+
+    /// The part that depends on the domain and the role alone.
+    pub fn prefix(&self, forms: &Forms) -> Result<String, ModelError> {
+        let ontology = forms.ontology();
+        let speaker = ontology.roles.get(&forms.role).map_or(&*forms.role, |r| r.title.as_str());
+        let list: Vec<_> = forms.forms.iter().map(|f| context!(text => &f.text, means => &f.means)).collect();
+        let values: Vec<_> = forms.kinds.iter().map(|(sort, kind)| context!(sort => &**sort, means => told(kind))).collect();
+        self.render("understand", context!(speaker, title => &ontology.title, notes => &self.notes, forms => list, values))
+    }
+
+    /// The part that depends on the utterance.
+    pub fn turn(&self, forms: &Forms, names: &Names, text: &str, context: &Context, size: Size) -> Result<String, ModelError> {
+        let mut own: BTreeSet<Name> = context.last_actions.iter().chain(&context.said_before).flat_map(strings_of).collect();
+        own.extend(
+            context.order.iter().flat_map(|l| std::iter::once(&l.item).chain(l.parts.iter().filter_map(|p| p.dish.as_ref()))).map(|s| Name::from(s.as_str())),
+        );
+        let slice = names.slice(text, &own, size.names);
+        let examples: Vec<String> = nearest(forms, names, text, context, size.examples);
+        self.render(
+            "understand_turn",
+            context!(
+                names => json!(slice.iter().map(|n| &**n).collect::<Vec<_>>()).to_string(),
+                examples,
+                last_actions => atoms(&context.last_actions),
+                said_before => if context.said_before.is_empty() { String::new() } else { atoms(&context.said_before) },
+                order => if context.order.is_empty() { String::new() } else { json!(context.order).to_string() },
+                utterance => Value::from(text).to_string(),
+            ),
+        )
+    }
+
+    /// The repair round's message.
+    pub fn repair(&self, problems: &str) -> Result<String, ModelError> {
+        self.render("understand_repair", context!(problems))
+    }
+}
+
+/// How much goes into a turn's prompt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Size {
+    /// Names.
+    pub names: usize,
+    /// Examples.
+    pub examples: usize,
+}
+
+fn told(kind: &Kind) -> String {
+    let mut ways = Vec::new();
+    if !kind.constants.is_empty() {
+        ways.push(format!("one of {}", kind.constants.iter().map(|c| &**c).collect::<Vec<_>>().join(", ")));
+    }
+    if !kind.facts.is_empty() {
+        ways.push(format!("a name ({})", kind.facts.iter().map(|f| f.replace('_', " ")).collect::<Vec<_>>().join(", ")));
+    }
+    if kind.new {
+        ways.push("a new name as {\"said\":…}".to_owned());
+    }
+    if let Some((min, max, _)) = kind.int {
+        ways.push(format!("a whole number from {min} to {max}"));
+    }
+    ways.join(", or ")
+}
+
+fn atoms(list: &[Atom]) -> String {
+    json!(list.iter().map(ToString::to_string).collect::<Vec<_>>()).to_string()
+}
+
+/// The strings of an atom: every name it holds.
+pub fn strings_of(atom: &Atom) -> Vec<Name> {
+    fn walk(term: &crate::term::Term, out: &mut Vec<Name>) {
+        match term {
+            crate::term::Term::Str(s) => out.push(s.clone()),
+            crate::term::Term::Fun(_, args) => args.iter().for_each(|a| walk(a, out)),
+            _ => {}
+        }
+    }
+    let mut out = Vec::new();
+    atom.args.iter().for_each(|a| walk(a, &mut out));
+    out
+}
+
+/// The examples most like the utterance, nearest last (what stands last weighs most with models), in the notation of replies.
+fn nearest(forms: &Forms, names: &Names, text: &str, context: &Context, most: usize) -> Vec<String> {
+    let said: BTreeSet<String> = words(text).into_iter().collect();
+    let asked: BTreeSet<&Name> = context.last_actions.iter().map(|a| &a.name).collect();
+    let mut scored: Vec<(usize, usize, &Example)> = Vec::new();
+    let own: Vec<&InputForm> = forms.ontology().inputs_of(&forms.role).collect();
+    for (at, example) in own.iter().flat_map(|i| &i.examples).enumerate() {
+        let theirs: BTreeSet<String> = words(&example.say).into_iter().collect();
+        let common = said.intersection(&theirs).count();
+        let likeness = 1000 * common / (said.len() + theirs.len() - common).max(1);
+        let same_question = example.after.iter().any(|a| asked.contains(&a.name) && context.last_actions.iter().any(|l| l.args.last() == a.args.last()));
+        scored.push((likeness + if same_question { 300 } else { 0 }, at, example));
+    }
+    scored.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
+    let mut chosen: Vec<String> = scored.into_iter().filter_map(|(_, _, e)| shown(forms, names, e)).take(most).collect();
+    chosen.reverse();
+    chosen
+}
+
+fn shown(forms: &Forms, names: &Names, example: &Example) -> Option<String> {
+    let predicates: Vec<Value> = example.means.iter().map(|a| forms.write(a, names)).collect::<Option<_>>()?;
+    let after = if example.after.is_empty() { String::new() } else { format!("after {}: ", atoms(&example.after)) };
+    Some(format!("{after}{} → {}", Value::from(example.say.as_str()), json!({ "predicates": predicates })))
+}

@@ -1,0 +1,75 @@
+//! JSON Schema of a reply, generated from a role's forms: closed wherever the ontology is closed.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use super::forms::{Forms, Kind, spans};
+use super::names::Names;
+use crate::llm::Shaping;
+
+/// Most enumerated strings in one schema; providers refuse larger ones, and a name list beyond it becomes a checked string.
+const MAX_ENUM: usize = 900;
+
+/// The schema for one role. Own words are enumerated from the utterance where the server takes a shape per utterance, else a plain string.
+pub fn schema(forms: &Forms, names: &Names, utterance: &str, shaping: Shaping, most: usize) -> Value {
+    let said = match shaping {
+        Shaping::Stable | Shaping::Unshaped => json!({"type": "string"}),
+        Shaping::PerUtterance => match spans(utterance) {
+            Some(list) if !list.is_empty() => json!({"type": "string", "enum": list}),
+            _ => json!({"type": "string", "maxLength": 60}),
+        },
+    };
+    let enumerate = forms.kinds.values().map(|k| k.constants.len() + names.of_facts(&k.facts).len()).sum::<usize>() <= MAX_ENUM;
+    let mut definitions: BTreeMap<String, Value> = forms.kinds.iter().map(|(sort, kind)| (sort.to_string(), value(kind, names, enumerate))).collect();
+    if forms.kinds.values().any(Kind::own_words) {
+        definitions.insert("OWN_WORDS".into(), object([("said".to_owned(), said)]));
+    }
+    let items: Vec<Value> = forms
+        .forms
+        .iter()
+        .map(|f| {
+            let head = ("form".to_owned(), json!({"type": "string", "enum": [f.text]}));
+            object(std::iter::once(head).chain(f.fields.iter().map(|x| (x.key.clone(), json!({"$ref": format!("#/$defs/{}", x.sort)})))))
+        })
+        .collect();
+    let list = json!({"type": "array", "maxItems": most, "items": {"anyOf": items}});
+    let mut root = object([("predicates".to_owned(), list)]);
+    if let Some(map) = root.as_object_mut() {
+        map.insert("$defs".into(), json!(definitions));
+    }
+    root
+}
+
+fn value(kind: &Kind, names: &Names, enumerate: bool) -> Value {
+    let mut ways = Vec::new();
+    let known = names.of_facts(&kind.facts);
+    let mut closed: Vec<&str> = kind.constants.iter().map(|c| &**c).collect();
+    if enumerate {
+        closed.extend(known.iter().map(|n| &***n));
+    } else if !known.is_empty() {
+        ways.push(json!({"type": "string"}));
+    }
+    closed.sort_unstable();
+    closed.dedup();
+    if !closed.is_empty() {
+        ways.push(json!({"type": "string", "enum": closed}));
+    }
+    if let Some((min, max, _)) = kind.int {
+        ways.push(json!({"type": "integer", "minimum": min, "maximum": max}));
+    }
+    if kind.own_words() {
+        ways.push(json!({"$ref": "#/$defs/OWN_WORDS"}));
+    }
+    match <[Value; 1]>::try_from(ways) {
+        Ok([only]) => only,
+        Err(ways) => json!({"anyOf": ways}),
+    }
+}
+
+/// A closed object with all keys required, as strict modes demand.
+fn object(properties: impl IntoIterator<Item = (String, Value)>) -> Value {
+    let properties: Map<String, Value> = properties.into_iter().collect();
+    let required: Vec<&String> = properties.keys().collect();
+    json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false})
+}

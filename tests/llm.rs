@@ -1,0 +1,13 @@
+//! Language models at both ends, against a local server with every fault we could think of: never the network.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test fails by panicking")]
+
+#[path = "llm/faults.rs"]
+mod faults;
+#[path = "llm/providers.rs"]
+mod providers;
+#[path = "llm/server.rs"]
+mod server;
+#[path = "llm/support.rs"]
+mod support;
+#[path = "llm/translation.rs"]
+mod translation;
