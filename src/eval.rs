@@ -1,1 +1,5 @@
-//! Evaluation against data sets.
+//! Running and measuring: dialogue files, invariants, adversaries, data sets.
+
+pub mod adversary;
+pub mod dialogues;
+pub mod invariants;

@@ -1,5 +1,142 @@
-//! x
-use super::common::{Failure, Place};
+//! `duologue test`: dialogue files against their expectations, and the adversary.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::common::{Failure, Listen, Place};
+use crate::domain::Domain;
+use crate::eval::adversary::{self, Dice};
+use crate::eval::dialogues::{self, Outcome};
+use crate::eval::invariants::Invariants;
+use crate::facts::{MemoryStore, SessionKey, Store};
+use crate::turn::{Clock, Options, Said};
+
+/// Arguments of `test`.
 #[derive(clap::Args)]
-pub struct Arguments { #[command(flatten)] place: Place }
-pub fn run(a: &Arguments) -> Result<bool, Failure> { let _ = &a.place; Ok(true) }
+#[command(after_help = "Examples:\n  duologue test tests/dialogues\n  duologue test my_dialogues.yaml --understanding embedded\n  duologue test --adversary 7 --steps 100000 --reasoner fast")]
+pub struct Arguments {
+    /// Dialogue files (.yaml) or folders of them.
+    paths: Vec<PathBuf>,
+    #[command(flatten)]
+    place: Place,
+    /// Who turns words into predicates: `scripted` takes each step's `parsed`.
+    #[arg(long, default_value = "scripted")]
+    understanding: String,
+    /// Replace all understanding by arbitrary predicates from this seed.
+    #[arg(long, value_name = "SEED")]
+    adversary: Option<u64>,
+    /// How many turns the adversary takes.
+    #[arg(long, default_value_t = 1000)]
+    steps: usize,
+    /// As JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the files or the adversary.
+pub fn run(a: &Arguments) -> Result<bool, Failure> {
+    let domain = a.place.load()?;
+    let invariants = Invariants::load(&domain).map_err(Failure::Domain)?;
+    let options = Options { clock: Clock::Fixed(0), ..a.place.options() };
+    if let Some(seed) = a.adversary {
+        return adversary(a, &domain, invariants.as_ref(), &options, seed);
+    }
+    if a.paths.is_empty() {
+        return Err(Failure::Other("name dialogue files or folders, or use --adversary SEED".to_owned()));
+    }
+    let words = a.understanding != "scripted";
+    let listen = Listen { understanding: a.understanding.clone() };
+    let mut outcomes: Vec<Outcome> = vec![];
+    for file in files(&a.paths)? {
+        let text = std::fs::read_to_string(&file).map_err(|e| Failure::Other(format!("{}: {e}", file.display())))?;
+        let all = dialogues::read(&text).map_err(|e| Failure::Other(format!("{}: {e}", file.display())))?;
+        for d in all {
+            let store: Arc<dyn Store> = Arc::new(MemoryStore::new(a.place.rule()));
+            let engine = dialogues::fresh(&domain, store, options.clone());
+            let engine = if words { listen.equip(engine)? } else { engine };
+            outcomes.push(dialogues::run(&d, &engine, words, invariants.as_ref()));
+        }
+    }
+    let failed = outcomes.iter().filter(|o| !o.differences.is_empty()).count();
+    if a.json {
+        println!("{}", serde_json::to_string_pretty(&outcomes).unwrap_or_default());
+    } else {
+        for o in outcomes.iter().filter(|o| !o.differences.is_empty()) {
+            println!("{} {}", o.id, o.title);
+            for d in &o.differences {
+                let place = if d.step == 0 { "at the end".to_owned() } else { format!("step {}: {}", d.step, d.said) };
+                println!("  {place}\n    {}", d.what);
+                if !d.actions.is_empty() {
+                    println!("    actions: {}", d.actions.join(" "));
+                }
+            }
+        }
+        println!("{} dialogues, {} turns: {} hold, {failed} differ", outcomes.len(), outcomes.iter().map(|o| o.turns).sum::<usize>(), outcomes.len() - failed);
+    }
+    Ok(failed == 0)
+}
+
+fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
+    let mut out = vec![];
+    for path in paths {
+        if path.is_dir() {
+            let entries = std::fs::read_dir(path)?.flatten().map(|e| e.path());
+            let mut inner: Vec<PathBuf> = entries.filter(|p| p.is_dir() || is_yaml(p)).collect();
+            inner.sort();
+            out.extend(files(&inner)?);
+        } else {
+            out.push(path.clone());
+        }
+    }
+    Ok(out)
+}
+
+fn is_yaml(path: &Path) -> bool {
+    path.extension().is_some_and(|e| e == "yaml" || e == "yml")
+}
+
+fn adversary(a: &Arguments, domain: &Domain, invariants: Option<&Invariants>, options: &Options, seed: u64) -> Result<bool, Failure> {
+    let mut dice = Dice::new(seed);
+    let roles: Vec<String> = domain.ontology.roles.keys().map(ToString::to_string).collect();
+    let (mut broken, mut taken, mut admitted, mut refused) = (0usize, 0usize, 0usize, 0usize);
+    while taken < a.steps {
+        // A fresh site now and then keeps the runs short enough to be read when something breaks.
+        let store: Arc<dyn Store> = Arc::new(MemoryStore::new(a.place.rule()));
+        let engine = dialogues::fresh(domain, store, options.clone());
+        let mut trace: Vec<String> = vec![];
+        for _ in 0..200.min(a.steps - taken) {
+            let Some(role) = dice.pick(&roles).cloned() else { break };
+            let session = format!("{role}{}", dice.below(2));
+            let key = SessionKey::new("test", &session);
+            let said = adversary::predicates(&mut dice, &domain.ontology, &domain.facts, &role);
+            let before = invariants.map(|i| i.before(&engine, &key, &role));
+            trace.push(format!("{session}: {}", said.join(" ")));
+            taken += 1;
+            let found = match engine.turn(&key, &role, &Said::Predicates(&said), None) {
+                Err(e) => vec![format!("error: {e}")],
+                Ok(record) => {
+                    admitted += record.predicates.len();
+                    refused += record.refused.len();
+                    match (invariants, &before) {
+                        (Some(i), Some(b)) => i.after(&engine, b, &record),
+                        _ => vec![],
+                    }
+                }
+            };
+            if !found.is_empty() {
+                broken += 1;
+                println!("broken: {}", found.join("; "));
+                for line in trace.iter().rev().take(6).rev() {
+                    println!("  {line}");
+                }
+                if broken >= 10 {
+                    println!("{taken} turns, stopped after {broken} broken ones");
+                    return Ok(false);
+                }
+                break;
+            }
+        }
+    }
+    println!("{taken} turns of the adversary (seed {seed}): {admitted} predicates admitted, {refused} refused, {broken} turns broke an invariant or a right");
+    Ok(broken == 0)
+}

@@ -1,0 +1,108 @@
+//! Invariants: what must hold after every turn whatever was said, declared by the domain as rules that derive `violation(…)`.
+
+use std::sync::Arc;
+
+use crate::domain::{Domain, signature};
+use crate::diag::{Diagnostic, Source};
+use crate::facts::{SessionKey, Store};
+use crate::ontology::Scope;
+use crate::reason::{Base, Budget, Reasoner, Rules, decide};
+use crate::term::{Atom, Term};
+use crate::turn::{Engine, TurnRecord};
+
+/// The compiled invariants of a domain.
+pub struct Invariants {
+    rules: Arc<Rules>,
+    last: std::sync::Mutex<Option<(Vec<Atom>, Arc<Vec<Atom>>, Base)>>,
+}
+
+/// What held before a turn.
+pub struct Before {
+    key: SessionKey,
+    role: String,
+    session: Vec<Atom>,
+    shared: Vec<Atom>,
+    kb: Vec<Atom>,
+    kb_version: u64,
+}
+
+impl Invariants {
+    /// Reads `rules/<domain>/invariants.lp`; a domain without that file has none.
+    pub fn load(domain: &Domain) -> Result<Option<Self>, Vec<Diagnostic>> {
+        let path = format!("rules/{}/invariants.lp", domain.ontology.domain);
+        let Some(text) = domain.files.read(&path) else { return Ok(None) };
+        let mut sources = vec![Source::new(&path, &text)];
+        let shared = format!("rules/{}/shared.lp", domain.ontology.domain);
+        sources.extend(domain.files.read(&shared).map(|t| Source::new(&shared, &t)));
+        let mut signature = signature(&domain.ontology);
+        for (name, arity) in [("before", 1), ("act", 3), ("view", 2), ("view", 3), ("view", 4), ("changed", 2)] {
+            signature.turn.push((name.into(), arity));
+        }
+        Ok(Some(Self { rules: Arc::new(Rules::load(&sources, &signature)?), last: std::sync::Mutex::new(None) }))
+    }
+
+    /// Remembers what holds before a turn.
+    pub fn before(&self, engine: &Engine, key: &SessionKey, role: &str) -> Before {
+        let store = engine.store();
+        let atoms = |scope| store.facts(scope, key).map(|f| f.into_iter().map(|f| f.atom).collect()).unwrap_or_default();
+        let _ = store.install(&key.site, &engine.domain().facts, 0);
+        let kb_version = store.open(key, role).map(|o| o.kb_version).unwrap_or_default();
+        Before { key: key.clone(), role: role.to_owned(), session: atoms(Scope::Session), shared: atoms(Scope::Shared), kb: atoms(Scope::Kb), kb_version }
+    }
+
+    /// What the turn violated: the domain's invariants, or the rights of the role.
+    pub fn after(&self, engine: &Engine, before: &Before, record: &TurnRecord) -> Vec<String> {
+        let mut out = vec![];
+        let store = engine.store();
+        let atoms = |scope| -> Vec<Atom> { store.facts(scope, &before.key).map(|f| f.into_iter().map(|f| f.atom).collect()).unwrap_or_default() };
+        let shared = atoms(Scope::Shared);
+        let mut facts: Vec<Atom> = store.session_facts(&before.key, record.epoch).map(|f| f.into_iter().map(|f| f.atom).collect()).unwrap_or_default();
+        let may = |scope, a: &Atom| engine.domain().ontology.may_change(&before.role, scope, &a.name, a.args.len());
+        for a in symmetric(&before.shared, &shared).filter(|a| !may(Scope::Shared, a)) {
+            out.push(format!("rights: a {} changed the shared fact {a}", before.role));
+        }
+        // A conversation's end may commit what others collected, so only direct changes count here.
+        for effect in record.effects.iter().filter(|e| e.contains(" kb ")) {
+            let fact = effect.splitn(3, ' ').nth(2).and_then(|t| Atom::parse(t).ok());
+            if fact.is_none_or(|a| !may(Scope::Kb, &a)) {
+                out.push(format!("rights: a {} changed the kb: {effect}", before.role));
+            }
+        }
+        if record.ended.is_none() && atoms(Scope::Kb) != before.kb {
+            out.push("kb: changed while a conversation goes on".to_owned());
+        }
+        for (k, p) in (1..).zip(&record.predicates) {
+            facts.push(Atom::new("in", vec![Term::Int(k), p.to_term()]));
+        }
+        for (k, a) in (1..).zip(&record.actions) {
+            facts.push(Atom::new("act", vec![Term::Int(0), Term::Int(k), a.to_term()]));
+        }
+        facts.extend(before.session.iter().map(|f| Atom::new("before", vec![f.to_term()])));
+        facts.push(Atom::new("role", vec![Term::constant(&before.role)]));
+        if let Some(price) = record.state.price.and_then(|p| i32::try_from(p).ok()) {
+            facts.push(Atom::new("view", vec![Term::constant("price"), Term::Int(price)]));
+        }
+        facts.push(Atom::new("view", vec![Term::constant("status"), Term::constant(if record.state.status.is_empty() { "none" } else { &record.state.status })]));
+        match self.violations(store, before, &shared, &facts) {
+            Ok(found) => out.extend(found),
+            Err(e) => out.push(format!("invariants: {e}")),
+        }
+        out
+    }
+
+    fn violations(&self, store: &Arc<dyn Store>, before: &Before, shared: &[Atom], facts: &[Atom]) -> Result<Vec<String>, String> {
+        let kb = store.kb(&before.key.site, before.kb_version).map_err(|e| e.to_string())?;
+        let mut last = self.last.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let base = match &*last {
+            Some((s, k, b)) if s == shared && k == &kb => b.clone(),
+            _ => Base::build(&self.rules, &kb, shared).map_err(|e| e.to_string())?,
+        };
+        *last = Some((shared.to_vec(), kb, base.clone()));
+        let outcome = decide(&base, facts, Reasoner::Fast, &Budget::default()).map_err(|e| e.to_string())?;
+        Ok(outcome.shown().iter().filter(|a| &*a.name == "violation").map(|a| format!("invariant {a}")).collect())
+    }
+}
+
+fn symmetric<'a>(a: &'a [Atom], b: &'a [Atom]) -> impl Iterator<Item = &'a Atom> {
+    a.iter().filter(move |x| !b.contains(x)).chain(b.iter().filter(move |x| !a.contains(x)))
+}
