@@ -2,9 +2,11 @@
 
 pub mod analyse;
 mod base;
+mod clingo;
 mod decide;
 pub mod eval;
 mod rules;
+pub mod slice;
 pub mod syntax;
 
 pub use base::Base;
@@ -58,3 +60,6 @@ pub enum ReasonError {
         reproducer: String,
     },
 }
+
+#[cfg(test)]
+mod tests;
