@@ -5,12 +5,14 @@ mod base;
 mod clingo;
 mod decide;
 pub mod eval;
+mod proof;
 mod rules;
 pub mod slice;
 pub mod syntax;
 
 pub use base::Base;
 pub use decide::{Budget, Outcome, Reasoner, decide};
+pub use proof::{Because, Builder, By, Counted, Failure, Proof, RuleRef, WhyNot};
 pub use rules::{Rules, Scope, Signature};
 
 /// Why no decision was made; the turn then fails closed with its state unchanged.

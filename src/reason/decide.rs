@@ -1,6 +1,7 @@
 //! One decision: stored facts, session and turn in; shown atoms and their derivations out.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::ReasonError;
@@ -10,6 +11,7 @@ use super::eval::run::Touched;
 use super::eval::store::Relation;
 use super::eval::terms::Terms;
 use super::eval::{Evaluation, FALSE, Limits, Scratch};
+use super::proof::{Builder, Proof, WhyNot};
 use super::slice::{self, Slice};
 use crate::term::Atom;
 
@@ -69,6 +71,22 @@ impl Outcome {
     /// The facts of session and turn it was decided on.
     pub fn facts(&self) -> &[Atom] {
         &self.facts
+    }
+
+    /// Why an atom was derived; `None` if it was not.
+    pub fn why(&self, atom: &Atom) -> Option<Proof> {
+        Builder::new(self).why(atom).map(|p| (*p).clone())
+    }
+
+    /// Why an atom was not derived.
+    pub fn why_not(&self, atom: &Atom) -> WhyNot {
+        Builder::new(self).why_not(atom)
+    }
+
+    /// Proofs of all shown atoms; shared parts are built once.
+    pub fn why_all(&self) -> Vec<Arc<Proof>> {
+        let mut b = Builder::new(self);
+        self.shown.iter().filter_map(|a| b.why(a)).collect()
     }
 
     /// Bytes held, roughly.

@@ -130,3 +130,60 @@ fn a_change_of_facts_equals_building_afresh() {
     let out = decide(&changed, &atoms("in(1,want(a)). in(2,want(e))"), Reasoner::Confirm, &Budget::default()).unwrap();
     assert_eq!(out.shown(), atoms("act(2,e). good(e)"));
 }
+
+const ORDERING: &str = r#"
+    %: {F} has {I}, which is not to be had
+    unavailable(F) :- part(F,I), out(I).
+    %: I cannot offer {F}
+    act(1,K,refuse(F)) :- in(K,order(F,_)), unavailable(F).
+    %: {N} {F} are added
+    act(2,K,add(F,N)) :- in(K,order(F,N)), menu(F,_), not unavailable(F).
+    line(K,F,N) :- act(2,K,add(F,N)).
+    %: the price is {P} cents
+    act(3,1,price(P)) :- P = #sum { C*N,K : line(K,F,N), menu(F,C) }, P > 0.
+    %: everything can be had
+    act(3,2,fine) :- in(_,order(_,_)), not unavailable(F) : in(_,order(F,_)).
+    #show act/3.
+"#;
+
+#[test]
+fn proofs_lead_back_to_the_authors_rules_and_the_told_facts() {
+    let s = signature("menu/2 part/2", "out/1", "", "in/2");
+    let rules = load(ORDERING, &s);
+    let kb = atoms("menu(\"Soft Taco\",129). menu(\"Soup\",300). part(\"Soup\",\"Chicken\")");
+    let base = Base::build(&rules, &kb, &atoms("out(\"Chicken\")")).unwrap();
+    let out = decide(&base, &atoms("in(1,order(\"Soft Taco\",2)). in(2,order(\"Soup\",1))"), Reasoner::Confirm, &Budget::default()).unwrap();
+    let who = |a: &Atom| if &*a.name == "out" { "manager, turn 1".to_owned() } else { String::new() };
+    assert_eq!(out.shown().len(), 3);
+    let text: String = out.why_all().iter().map(|p| format!("{}\n{}", p.sentence(&who), p.tree(&who))).collect();
+    assert_eq!(
+        text,
+        r#"I cannot offer Soup, because Soup has Chicken, which is not to be had (manager, turn 1)
+act(1,2,refuse("Soup")): I cannot offer Soup [test.lp:5]
+  in(2,order("Soup",1))
+  unavailable("Soup"): Soup has Chicken, which is not to be had [test.lp:3]
+    part("Soup","Chicken")
+    out("Chicken") (manager, turn 1)
+2 Soft Taco are added
+act(2,1,add("Soft Taco",2)): 2 Soft Taco are added [test.lp:7]
+  in(1,order("Soft Taco",2))
+  menu("Soft Taco",129)
+  no unavailable("Soft Taco")
+    no part("Soft Taco",_): not by "Soft Taco has something, which is not to be had" [test.lp:3]
+the price is 258 cents, because 2 Soft Taco are added
+act(3,1,price(258)): the price is 258 cents [test.lp:10]
+  258 = #sum { C*N,K : line(K,F,N), menu(F,C) }
+    258,1:
+      line(1,"Soft Taco",2) [test.lp:8]
+        act(2,1,add("Soft Taco",2)): 2 Soft Taco are added [test.lp:7]
+          in(1,order("Soft Taco",2))
+          menu("Soft Taco",129)
+          no unavailable("Soft Taco")
+            no part("Soft Taco",_): not by "Soft Taco has something, which is not to be had" [test.lp:3]
+      menu("Soft Taco",129)
+  258 > 0
+"#
+    );
+    let not = out.why_not(&Atom::parse("act(2,2,add(\"Soup\",1))").unwrap());
+    assert_eq!(not.text(), "act(2,2,add(\"Soup\",1)) does not hold:\n  unavailable(\"Soup\") holds: not by \"1 Soup are added\" [test.lp:7]\n");
+}
