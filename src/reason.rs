@@ -2,13 +2,17 @@
 
 pub mod analyse;
 mod base;
+mod clingo;
 mod decide;
 pub mod eval;
+mod proof;
 mod rules;
+pub mod slice;
 pub mod syntax;
 
 pub use base::Base;
 pub use decide::{Budget, Outcome, Reasoner, decide};
+pub use proof::{Because, Builder, By, Counted, Failure, Proof, RuleRef, WhyNot};
 pub use rules::{Rules, Scope, Signature};
 
 /// Why no decision was made; the turn then fails closed with its state unchanged.
@@ -58,3 +62,6 @@ pub enum ReasonError {
         reproducer: String,
     },
 }
+
+#[cfg(test)]
+mod tests;

@@ -145,6 +145,13 @@ impl Base {
         out
     }
 
+    /// The stored facts of a predicate, without what rules derive.
+    pub fn stored(&self, p: &(crate::term::Name, usize)) -> Vec<Atom> {
+        let Some(r) = self.inner.rules.program.layouts.ids.get(p).and_then(|r| self.inner.relations.get(*r as usize)) else { return Vec::new() };
+        let facts = r.derived.iter().zip(0..).filter(|(d, _)| d.rule == FACT);
+        facts.filter_map(|(_, n)| self.inner.terms.atom(&p.0, r.row(p.1, n))).collect()
+    }
+
     /// Bytes held by the facts and their consequences, roughly.
     pub fn bytes(&self) -> usize {
         self.inner.relations.iter().map(|r| r.bytes()).sum::<usize>() + self.inner.terms.len() as usize * 64

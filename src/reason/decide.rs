@@ -1,14 +1,18 @@
 //! One decision: stored facts, session and turn in; shown atoms and their derivations out.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::ReasonError;
 use super::base::{Base, gave_up, insert_fact};
+use super::clingo::SolveError;
 use super::eval::run::Touched;
 use super::eval::store::Relation;
 use super::eval::terms::Terms;
 use super::eval::{Evaluation, FALSE, Limits, Scratch};
+use super::proof::{Builder, Proof, WhyNot};
+use super::slice::{self, Slice};
 use crate::term::Atom;
 
 /// Which engines decide.
@@ -69,6 +73,22 @@ impl Outcome {
         &self.facts
     }
 
+    /// Why an atom was derived; `None` if it was not.
+    pub fn why(&self, atom: &Atom) -> Option<Proof> {
+        Builder::new(self).why(atom).map(|p| (*p).clone())
+    }
+
+    /// Why an atom was not derived.
+    pub fn why_not(&self, atom: &Atom) -> WhyNot {
+        Builder::new(self).why_not(atom)
+    }
+
+    /// Proofs of all shown atoms; shared parts are built once.
+    pub fn why_all(&self) -> Vec<Arc<Proof>> {
+        let mut b = Builder::new(self);
+        self.shown.iter().filter_map(|a| b.why(a)).collect()
+    }
+
     /// Bytes held, roughly.
     pub fn bytes(&self) -> usize {
         self.above.iter().map(Relation::bytes).sum::<usize>() + self.terms.own() * 64
@@ -77,9 +97,54 @@ impl Outcome {
 
 /// Decides on the facts of session and turn.
 pub fn decide(base: &Base, facts: &[Atom], how: Reasoner, budget: &Budget) -> Result<Outcome, ReasonError> {
-    let mut touched = (how != Reasoner::Fast).then(Touched::new);
-    let outcome = evaluate(base, facts, budget, touched.as_mut())?;
+    let ask = how != Reasoner::Fast || !base.rules().left.is_empty();
+    let mut touched = ask.then(Touched::new);
+    let mut outcome = evaluate(base, facts, budget, touched.as_mut())?;
+    let Some(touched) = touched else { return Ok(outcome) };
+    let slice = slice::of_decision(&outcome, &touched);
+    let model = one_model(&slice, budget)?;
+    if how != Reasoner::Clingo {
+        compare(&outcome, &model, &slice)?;
+    }
+    let fixed = base.shown();
+    outcome.shown = if how == Reasoner::Clingo { Vec::new() } else { std::mem::take(&mut outcome.shown) };
+    outcome.shown.extend(fixed.iter().cloned());
+    outcome.shown.extend(model);
+    outcome.shown.sort();
+    outcome.shown.dedup();
     Ok(outcome)
+}
+
+fn one_model(slice: &Slice, budget: &Budget) -> Result<Vec<Atom>, ReasonError> {
+    let solved = super::clingo::solve(&slice.text(), 2, budget.solve).map_err(|e| match e {
+        SolveError::Timeout(t) => ReasonError::OverBudget { what: "milliseconds of solving", limit: u64::try_from(t.as_millis()).unwrap_or(u64::MAX) },
+        SolveError::Unrepresentable => ReasonError::Unrepresentable("a shown atom".into()),
+        SolveError::Failed(text) => ReasonError::Clingo(text),
+    })?;
+    let mut models = solved.models.into_iter();
+    match (models.next(), models.next()) {
+        (None, _) => Err(ReasonError::NoModel),
+        (Some(one), None) => Ok(one),
+        (Some(a), Some(b)) => {
+            let only = a.iter().find(|x| !b.contains(x)).or_else(|| b.iter().find(|x| !a.contains(x)));
+            Err(ReasonError::TwoModels { only: only.map_or_else(|| "something not shown".to_owned(), Atom::to_string) })
+        }
+    }
+}
+
+/// Both engines must have derived the same atoms of the predicates that both decide.
+fn compare(outcome: &Outcome, model: &[Atom], slice: &Slice) -> Result<(), ReasonError> {
+    let rules = outcome.base.rules();
+    let fixed = outcome.base.shown();
+    let both = |a: &Atom| !rules.analysis.left.contains_key(&(a.name.clone(), a.args.len()));
+    let missing = outcome.shown.iter().find(|a| both(a) && model.binary_search(a).is_err() && fixed.binary_search(a).is_err());
+    let extra = model.iter().find(|a| both(a) && outcome.shown.binary_search(a).is_err());
+    let difference = match (missing, extra) {
+        (None, None) => return Ok(()),
+        (Some(a), _) => format!("only the evaluator derives `{a}`"),
+        (None, Some(a)) => format!("only clingo derives `{a}`"),
+    };
+    Err(ReasonError::Disagreement { difference, reproducer: slice.text() })
 }
 
 fn evaluate(base: &Base, facts: &[Atom], budget: &Budget, touched: Option<&mut Touched>) -> Result<Outcome, ReasonError> {

@@ -45,6 +45,26 @@ pub struct Compiled {
     deltas: Vec<(RelId, Plan)>,
 }
 
+/// A plan that asks whether a rule could derive a given head.
+#[derive(Clone, Debug)]
+pub struct Query {
+    /// The rule's variables and the parameters.
+    pub vars: Vec<Name>,
+    /// The registers of the given columns.
+    pub params: Vec<Slot>,
+    /// How many items, before those of the body, say that the head is the given one.
+    pub head_items: usize,
+    /// The plan over both.
+    pub plan: Plan,
+}
+
+impl Compiled {
+    /// Any of its plans: all contain the same steps for the aggregates and conditions inside.
+    pub fn any_plan(&self) -> Option<&Plan> {
+        self.default.as_ref().or_else(|| self.starts.first().map(|(_, p)| p))
+    }
+}
+
 /// Rules whose heads depend on each other only.
 #[derive(Clone, Debug, Default)]
 pub struct Stratum {
@@ -141,6 +161,25 @@ impl Program {
         let id = u32::try_from(self.rules.len()).unwrap_or(u32::MAX);
         self.rules.push(Compiled { head: (relation, args), pattern, body, vars, globals: count, statement, needs, default, starts, deltas });
         Ok(id)
+    }
+
+    /// A plan that asks whether a rule derives a head whose columns in `mask` are given; needs no new index.
+    pub fn query(&mut self, rule: u32, mask: u32) -> Option<Query> {
+        use super::syntax::Rel;
+        let (globals, pattern, body) = self.rules.get(rule as usize).map(|c| (c.vars.clone(), c.pattern.clone(), c.body.clone()))?;
+        let globals: Vec<(Name, usize)> = globals.into_iter().map(|n| (n, 0)).collect();
+        self.layouts.frozen = true;
+        let mut c = Compiler::new(&mut self.layouts, &mut self.terms, &globals);
+        let (mut params, mut items) = (Vec::new(), Vec::new());
+        for (n, e) in pattern.args.iter().enumerate().filter(|(n, _)| mask & (1 << (*n).min(31)) != 0) {
+            let name: Name = format!("\u{1}p{n}").into();
+            params.push(c.slot(&name));
+            items.push(Item::Literal(Literal::Compare { sign: Sign::Plain, left: e.clone(), rest: vec![(Rel::Eq, Expr::Var(name, 0))], span: 0..0 }));
+        }
+        let head_items = items.len();
+        items.extend(body);
+        let plan = c.plan(&items, &mut params.iter().copied().collect(), None, false, &BTreeSet::new()).ok()?;
+        Some(Query { vars: c.vars, params, head_items, plan })
     }
 
     /// Fixes the layout once all rules are added.

@@ -7,7 +7,7 @@ use super::analyse::{Analysis, analyse, heads, mentions};
 use super::eval::plan::NoPlan;
 use super::eval::store::RelId;
 use super::eval::terms::Terms;
-use super::eval::{FALSE, Program, Stratum, normal, plain};
+use super::eval::{FALSE, Program, Query, Stratum, normal, plain};
 use super::syntax::{Expr, Head, Item, Kind, Literal, Predicate, Statement, parse};
 use crate::diag::{Diagnostic, Origin, Severity, Source, did_you_mean};
 use crate::term::Name;
@@ -45,6 +45,8 @@ pub struct Rules {
     pub(super) shown: Vec<(RelId, Predicate)>,
     /// The rules that derive each relation.
     pub(super) by_head: BTreeMap<RelId, Vec<u32>>,
+    /// For each rule and set of known head columns: whether it could derive such a head.
+    pub(super) queries: BTreeMap<(u32, u32), Query>,
     /// Statements that clingo alone decides.
     pub(super) left: Vec<usize>,
     /// Stored and turn predicates that session and turn give.
@@ -142,8 +144,9 @@ impl Rules {
         for (n, r) in program.rules.iter().enumerate() {
             by_head.entry(r.head.0).or_default().push(u32::try_from(n).unwrap_or(u32::MAX));
         }
+        let queries = queries(&mut program, &by_head);
         let terms = Arc::new(std::mem::take(&mut program.terms));
-        Ok(Self { statements, signature: signature.clone(), analysis, program, terms, shown, by_head, left, moving, warnings })
+        Ok(Self { statements, signature: signature.clone(), analysis, program, terms, shown, by_head, queries, left, moving, warnings })
     }
 
     /// What is probably not meant, but no error.
@@ -306,4 +309,32 @@ fn unreached(statements: &[Statement], analysis: &Analysis, warnings: &mut Vec<D
             }
         }
     }
+}
+
+/// Plans for the questions that proofs ask: a rule's head with all columns known, and as each negated literal knows them.
+fn queries(program: &mut Program, by_head: &BTreeMap<RelId, Vec<u32>>) -> BTreeMap<(u32, u32), Query> {
+    let mut asked: BTreeSet<(RelId, u32)> = by_head.keys().filter_map(|r| program.arities.get(*r as usize).map(|a| (*r, mask(*a)))).collect();
+    for r in &program.rules {
+        for (l, _) in r.body.iter().flat_map(Item::literals) {
+            if let Literal::Atom { atom, .. } = l
+                && let Some(id) = program.layouts.ids.get(&atom.predicate())
+            {
+                let known = |e: &Expr| e.vars().iter().all(|v| !super::syntax::is_anonymous(v));
+                asked.insert((*id, atom.args.iter().enumerate().filter(|(_, e)| known(e)).fold(0, |m, (n, _)| m | (1 << n.min(31)))));
+            }
+        }
+    }
+    let mut out = BTreeMap::new();
+    for (relation, mask) in asked {
+        for rule in by_head.get(&relation).into_iter().flatten() {
+            if let Some(q) = program.query(*rule, mask) {
+                out.insert((*rule, mask), q);
+            }
+        }
+    }
+    out
+}
+
+fn mask(arity: usize) -> u32 {
+    (0..arity).fold(0, |m, n| m | (1 << n.min(31)))
 }

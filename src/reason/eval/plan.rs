@@ -49,10 +49,12 @@ pub enum Match {
 pub struct Lookup {
     /// The relation.
     pub relation: RelId,
-    /// The known columns and their values.
+    /// The known columns and their values; those of the index first.
     pub key: Vec<(usize, Calc)>,
-    /// The index over exactly these columns; `usize::MAX` for none.
+    /// The index over the first `hashed` of these columns; `usize::MAX` for none.
     pub index: usize,
+    /// How many columns of the key the index is over.
+    pub hashed: usize,
     /// The other columns.
     pub rest: Vec<(usize, Match)>,
 }
@@ -152,6 +154,8 @@ pub struct Layouts {
     pub names: Vec<Predicate>,
     /// By name.
     pub ids: BTreeMap<Predicate, RelId>,
+    /// Whether new look-ups must do with the indexes that are there.
+    pub frozen: bool,
 }
 
 impl Layouts {
@@ -172,10 +176,13 @@ impl Layouts {
         id
     }
 
-    fn view(&mut self, base: RelId, column: usize, functor: &Name, arity: usize) -> RelId {
-        let Some(layout) = self.layouts.get(base as usize) else { return base };
+    fn view(&mut self, base: RelId, column: usize, functor: &Name, arity: usize) -> Option<RelId> {
+        let Some(layout) = self.layouts.get(base as usize) else { return None };
         if let Some(v) = layout.views.iter().find(|v| v.column == column && v.functor == *functor && v.arity == arity) {
-            return v.relation;
+            return Some(v.relation);
+        }
+        if self.frozen {
+            return None;
         }
         let (columns, place) = (layout.arity - 1 + arity, layout.views.len());
         let name = self.names.get(base as usize).cloned().unwrap_or_else(|| ("".into(), 0));
@@ -183,23 +190,28 @@ impl Layouts {
         if let Some(layout) = self.layouts.get_mut(base as usize) {
             layout.views.push(View { column, functor: functor.clone(), arity, relation });
         }
-        relation
+        Some(relation)
     }
 
-    fn index(&mut self, relation: RelId, columns: impl Iterator<Item = usize>) -> usize {
+    /// The index to use for these known columns, and the columns it is over.
+    fn index(&mut self, relation: RelId, columns: impl Iterator<Item = usize>) -> (usize, Mask) {
         let mask: Mask = columns.filter(|c| *c < 32).fold(0, |m, c| m | (1 << c));
-        let Some(layout) = self.layouts.get_mut(relation as usize) else { return usize::MAX };
+        let Some(layout) = self.layouts.get_mut(relation as usize) else { return (usize::MAX, 0) };
         if mask == 0 {
-            return usize::MAX;
+            return (usize::MAX, 0);
         }
         if mask.count_ones() as usize == layout.arity {
-            return 0;
+            return (0, mask);
         }
-        let at = layout.masks.iter().position(|m| *m == mask).unwrap_or_else(|| {
+        if let Some(at) = layout.masks.iter().position(|m| *m == mask) {
+            return (at + 1, mask);
+        }
+        if !self.frozen {
             layout.masks.push(mask);
-            layout.masks.len() - 1
-        });
-        at + 1
+            return (layout.masks.len(), mask);
+        }
+        let fitting = layout.masks.iter().enumerate().filter(|(_, m)| **m & mask == **m).max_by_key(|(_, m)| m.count_ones());
+        fitting.map_or((usize::MAX, 0), |(at, m)| (at + 1, *m))
     }
 }
 
@@ -283,8 +295,8 @@ impl<'a> Compiler<'a> {
             if let Expr::Fun(f, args) = e
                 && !f.is_empty()
                 && !e.vars().is_empty()
+                && let Some(relation) = self.layouts.view(base, c, f, args.len())
             {
-                let relation = self.layouts.view(base, c, f, args.len());
                 let mut columns = atom.args.clone();
                 columns.splice(c..=c, args.iter().cloned());
                 return (relation, columns);
@@ -311,8 +323,9 @@ impl<'a> Compiler<'a> {
                 e => rest.push((c, self.pattern(e, bound)?)),
             }
         }
-        let index = self.layouts.index(relation, key.iter().map(|(c, _)| *c));
-        Ok(Lookup { relation, key, index, rest })
+        let (index, mask) = self.layouts.index(relation, key.iter().map(|(c, _)| *c));
+        key.sort_by_key(|(c, _)| (mask & (1 << (*c).min(31)) == 0, *c));
+        Ok(Lookup { relation, key, index, hashed: mask.count_ones() as usize, rest })
     }
 
     /// Orders items: tests as soon as they can be made, then the look-up with the most known columns.

@@ -184,7 +184,7 @@ impl<'a> Run<'a> {
         };
         let r = lookup.relation as usize;
         let arity = self.arities[r];
-        let hash = key_hash(key.iter().map(|(_, v)| *v));
+        let hash = key_hash(key.iter().take(lookup.hashed).map(|(_, v)| *v));
         if below && let Some(relation) = self.below.get(r).map(|a| &**a).filter(|r| !r.is_empty()) {
             let (mut row, chained) = relation.first(lookup.index, hash);
             while row != NO_ROW {

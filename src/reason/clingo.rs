@@ -1,0 +1,182 @@
+//! The one door to clingo: a fresh control for each question, built, solved and freed on one thread.
+#![expect(unsafe_code, reason = "the safe layer has no sound way to hear clingo's messages, see `messages`")]
+
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr;
+use std::time::{Duration, Instant};
+
+use clingo::{ClingoError, Control, Part, ShowType, SolveHandle, SolveMode, SolveResult, Symbol, SymbolType};
+
+use crate::term::{Atom, Name, Term};
+
+/// What clingo said about a program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Message {
+    /// Whether it stands for an error: an undefined operation, a runtime error.
+    pub error: bool,
+    /// The text, without the position in the program that was put together.
+    pub text: String,
+}
+
+/// What clingo found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Solved {
+    /// The shown atoms of each model, sorted.
+    pub models: Vec<Vec<Atom>>,
+    /// Whether there are no more models.
+    pub complete: bool,
+}
+
+/// Why clingo found nothing.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SolveError {
+    /// The program or the library failed.
+    #[error("{0}")]
+    Failed(String),
+    /// Time ran out.
+    #[error("no answer within {} ms", .0.as_millis())]
+    Timeout(Duration),
+    /// A shown atom holds `#inf` or `#sup`.
+    #[error("a shown atom holds the bound of an empty aggregate")]
+    Unrepresentable,
+}
+
+/// How many messages clingo may send.
+const MESSAGES: u32 = 20;
+
+/// Keeps one message of clingo.
+///
+/// # Safety
+/// `message` is a C string or null, and `data` points to a `Vec<Message>` that nothing else uses during the call.
+unsafe extern "C" fn keep(code: c_int, message: *const c_char, data: *mut c_void) {
+    // A panic must not reach clingo's frames: they cannot unwind.
+    let _ = catch_unwind(AssertUnwindSafe(|| {
+        if message.is_null() {
+            return;
+        }
+        // SAFETY: as promised by the caller.
+        let (text, sink) = unsafe { (CStr::from_ptr(message), &mut *data.cast::<Vec<Message>>()) };
+        let harmless = [
+            clingo_sys::clingo_warning_e_clingo_warning_atom_undefined,
+            clingo_sys::clingo_warning_e_clingo_warning_file_included,
+            clingo_sys::clingo_warning_e_clingo_warning_global_variable,
+        ];
+        let error = !u32::try_from(code).is_ok_and(|c| harmless.contains(&c));
+        sink.push(Message { error, text: text.to_string_lossy().trim().to_owned() });
+    }));
+}
+
+/// What clingo says about a program while it parses and grounds it. The safe layer hands clingo a logger's address and then
+/// moves the logger, never frees such a control, and builds slices from null pointers in its observer: so this goes around it.
+pub fn messages(program: &str) -> Vec<Message> {
+    let mut sink: Vec<Message> = Vec::new();
+    let Ok(text) = CString::new(program) else {
+        return vec![Message { error: true, text: "the program holds a null character".into() }];
+    };
+    let mut control = ptr::null_mut();
+    let part = clingo_sys::clingo_part { name: c"base".as_ptr(), params: ptr::null(), size: 0 };
+    // SAFETY: all pointers live until the control is freed below; the sink is read only after that; the callback does not unwind.
+    unsafe {
+        if clingo_sys::clingo_control_new(ptr::null(), 0, Some(keep), (&raw mut sink).cast(), MESSAGES, &raw mut control) {
+            let read = clingo_sys::clingo_control_add(control, c"base".as_ptr(), ptr::null(), 0, text.as_ptr());
+            let _ = read && clingo_sys::clingo_control_ground(control, &raw const part, 1, None, ptr::null_mut());
+            clingo_sys::clingo_control_free(control);
+        }
+    }
+    sink
+}
+
+fn failed(e: &ClingoError) -> SolveError {
+    SolveError::Failed(e.to_string())
+}
+
+/// Solves a program: at most `models` models within `limit`.
+pub fn solve(program: &str, models: u32, limit: Duration) -> Result<Solved, SolveError> {
+    let mut control = clingo::control(vec![format!("--models={models}"), "--warn=none".into()]).map_err(|e| failed(&e))?;
+    if ground(&mut control, program).is_err() {
+        let told: Vec<String> = messages(program).into_iter().filter(|m| m.error).map(|m| m.text).collect();
+        return Err(SolveError::Failed(told.join("; ")));
+    }
+    let mut handle = control.solve(SolveMode::ASYNC | SolveMode::YIELD, &[]).map_err(|e| failed(&e))?;
+    let out = collect(&mut handle, limit);
+    // The handle is closed whatever happened: a dropped one leaks.
+    let closed = handle.close();
+    let out = out?;
+    closed.map_err(|e| failed(&e))?;
+    Ok(out)
+}
+
+fn ground(control: &mut Control, program: &str) -> Result<(), ClingoError> {
+    control.add("base", &[], program)?;
+    control.ground(&[Part::new("base", Vec::new())?])
+}
+
+fn collect(handle: &mut SolveHandle, limit: Duration) -> Result<Solved, SolveError> {
+    let deadline = Instant::now() + limit;
+    let mut out = Solved::default();
+    loop {
+        handle.resume().map_err(|e| failed(&e))?;
+        if !handle.wait(deadline.saturating_duration_since(Instant::now())) {
+            handle.cancel().map_err(|e| failed(&e))?;
+            return Err(SolveError::Timeout(limit));
+        }
+        match handle.model().map_err(|e| failed(&e))? {
+            Some(model) => {
+                let symbols = model.symbols(ShowType::SHOWN).map_err(|e| failed(&e))?;
+                let mut atoms = symbols.into_iter().map(atom).collect::<Result<Vec<_>, _>>()?;
+                atoms.sort();
+                out.models.push(atoms);
+            }
+            None => {
+                out.complete = handle.get().map_err(|e| failed(&e))?.contains(SolveResult::EXHAUSTED);
+                return Ok(out);
+            }
+        }
+    }
+}
+
+fn atom(s: Symbol) -> Result<Atom, SolveError> {
+    term(s)?.to_atom().ok_or(SolveError::Unrepresentable)
+}
+
+fn term(s: Symbol) -> Result<Term, SolveError> {
+    let fail = |e: ClingoError| failed(&e);
+    Ok(match s.symbol_type().map_err(fail)? {
+        SymbolType::Number => Term::Int(s.number().map_err(fail)?),
+        SymbolType::String => Term::Str(Name::from(s.string().map_err(fail)?)),
+        SymbolType::Function => {
+            let name = Name::from(s.name().map_err(fail)?);
+            let args = s.arguments().map_err(fail)?;
+            if args.is_empty() { Term::Const(name) } else { Term::Fun(name, args.into_iter().map(term).collect::<Result<_, _>>()?) }
+        }
+        SymbolType::Infimum | SymbolType::Supremum => return Err(SolveError::Unrepresentable),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    #[test]
+    fn finds_models_and_says_what_is_wrong() {
+        let one = solve("p(1,\"a b\"). q(X) :- p(X,_). #show q/1. #show p/2.", 2, SECOND).unwrap();
+        assert_eq!(one.models, vec![vec![Atom::parse("p(1,\"a b\")").unwrap(), Atom::parse("q(1)").unwrap()]]);
+        assert!(one.complete);
+        assert_eq!(solve("a :- not b. b :- not a.", 2, SECOND).unwrap().models.len(), 2);
+        assert_eq!(solve("a. :- a.", 2, SECOND).unwrap().models.len(), 0);
+        let SolveError::Failed(text) = solve("p(", 2, SECOND).unwrap_err() else { panic!() };
+        assert!(text.contains("syntax error"), "{text}");
+        let odd = messages("p(a+1). r.");
+        assert!(odd.iter().any(|m| m.error && m.text.contains("operation undefined")), "{odd:?}");
+    }
+
+    #[test]
+    fn stops_when_time_is_up() {
+        // Pigeons that do not fit: a search without end.
+        let hard = "{ in(P,H) : H = 1..11 } = 1 :- P = 1..12. :- in(P,H), in(Q,H), P < Q.";
+        assert_eq!(solve(hard, 1, Duration::from_millis(50)), Err(SolveError::Timeout(Duration::from_millis(50))));
+    }
+}

@@ -1,0 +1,141 @@
+//! Proofs: which rule derived an atom, from which facts, and what had to be absent; and why an atom was not derived.
+
+mod build;
+mod text;
+
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use crate::term::{Atom, Term};
+
+pub use build::Builder;
+
+/// An atom and what it rests on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Proof {
+    /// What holds.
+    pub atom: Atom,
+    /// Why.
+    #[serde(flatten)]
+    pub by: By,
+}
+
+/// What an atom rests on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "by", rename_all = "lowercase")]
+pub enum By {
+    /// It was stored, said, or written in a rule file.
+    Fact,
+    /// clingo chose it among several possibilities, or decided a rule that the evaluator does not take.
+    Solver,
+    /// A rule derived it.
+    Rule {
+        /// The rule.
+        rule: RuleRef,
+        /// The condition of the rule, in the order of its body.
+        because: Vec<Because>,
+    },
+}
+
+/// A rule, for people.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct RuleRef {
+    /// Its English reading with the values put in; empty if the author gave none.
+    pub reading: String,
+    /// The rule as written.
+    #[serde(serialize_with = "plain_text")]
+    pub text: Arc<str>,
+    /// Its file.
+    #[serde(serialize_with = "plain_text")]
+    pub file: Arc<str>,
+    /// Its line.
+    pub line: u32,
+    /// Its statement, counted over all files.
+    #[serde(skip)]
+    pub statement: usize,
+}
+
+/// Why one condition of a rule holds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+pub enum Because {
+    /// An atom that holds.
+    Holds {
+        /// With its own proof.
+        #[serde(serialize_with = "inner_proof")]
+        proof: Arc<Proof>,
+    },
+    /// Nothing matches.
+    Absent {
+        /// What does not hold; `_` stands for anything.
+        pattern: String,
+        /// For each rule that could have derived it: its first condition that fails.
+        ways: Vec<Failure>,
+    },
+    /// A comparison.
+    Test {
+        /// With its values.
+        text: String,
+    },
+    /// An aggregate.
+    Aggregate {
+        /// With its value.
+        text: String,
+        /// What was counted or summed.
+        elements: Vec<Counted>,
+    },
+    /// A condition that holds for all instances.
+    All {
+        /// As written, with values.
+        text: String,
+        /// Each instance.
+        instances: Vec<Vec<Because>>,
+    },
+}
+
+/// One tuple of an aggregate.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Counted {
+    /// Its terms.
+    #[serde(serialize_with = "tuple_text")]
+    pub tuple: Vec<Term>,
+    /// Why it counts.
+    pub because: Vec<Because>,
+}
+
+/// A rule that did not derive something.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Failure {
+    /// The rule.
+    pub rule: RuleRef,
+    /// Its first condition that fails, with the values known there.
+    pub fails: String,
+    /// How many of its conditions were met.
+    pub met: usize,
+    /// How many it has.
+    pub of: usize,
+}
+
+/// Why an atom was not derived.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct WhyNot {
+    /// What was asked about.
+    pub atom: Atom,
+    /// Whether it was derived after all.
+    pub holds: bool,
+    /// The rules that could have, closest first.
+    pub ways: Vec<Failure>,
+}
+
+fn tuple_text<S: serde::Serializer>(t: &[Term], s: S) -> Result<S::Ok, S::Error> {
+    s.collect_seq(t.iter().map(ToString::to_string))
+}
+
+fn plain_text<S: serde::Serializer>(t: &Arc<str>, s: S) -> Result<S::Ok, S::Error> {
+    s.serialize_str(t)
+}
+
+fn inner_proof<S: serde::Serializer>(p: &Arc<Proof>, s: S) -> Result<S::Ok, S::Error> {
+    p.as_ref().serialize(s)
+}
