@@ -172,7 +172,7 @@ mod properties {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig { cases: 120, ..ProptestConfig::default() })]
+        #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
         #[test]
         fn memory_and_sqlite_agree_and_their_logs_tell_the_truth(at_quit in any::<bool>(), commands in prop::collection::vec(command(), 1..60)) {
