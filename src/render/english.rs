@@ -41,6 +41,7 @@ impl Nouns {
         match longest(&self.units, name) {
             Some((_, unit)) if n == 1 => with_article(&format!("{before}{gap}{unit} of {}", self.said(name))),
             Some((_, unit)) => format!("{} {before}{gap}{} of {}", number(n), regular_plural(unit), self.said(name)),
+            None if n == 1 && before.is_empty() && is_label(name) => format!("one {}", self.said(name)),
             None if n == 1 => with_article(&format!("{before}{gap}{}", self.said(name))),
             None => format!("{} {before}{gap}{}", number(n), self.plural(name)),
         }
@@ -49,6 +50,7 @@ impl Nouns {
     /// The name as something both speakers know: "the Pepsi", "both Pepsis", "three Pepsis".
     pub fn known(&self, n: i64, name: &str) -> String {
         match n {
+            1 if is_label(name) => self.said(name),
             1 => format!("the {}", self.said(name)),
             2 => match longest(&self.units, name) {
                 Some((_, unit)) => format!("both {} of {}", regular_plural(unit), self.said(name)),
@@ -61,6 +63,12 @@ impl Nouns {
 
 fn longest<'a>(endings: &'a [(String, String)], name: &str) -> Option<&'a (String, String)> {
     endings.iter().filter(|(e, _)| name.strip_suffix(e.as_str()).is_some_and(|stem| stem.is_empty() || stem.ends_with(' '))).max_by_key(|(e, _)| e.len())
+}
+
+/// Whether the name ends in a single letter or a digit, like a label: it takes no article and no plural.
+fn is_label(name: &str) -> bool {
+    let last = name.rsplit(' ').next().unwrap_or(name);
+    name.contains(' ') && last.chars().count() == 1
 }
 
 /// The regular plural of the last word; a single letter or a number at the end stays ("two Combo A").
@@ -173,6 +181,7 @@ mod tests {
             (1, "", "Nacho Fries", "an order of Nacho Fries"),
             (2, "", "Nacho Fries", "two orders of Nacho Fries"),
             (2, "", "Combo A", "two Combo A"),
+            (1, "", "Combo A", "one Combo A"),
             (2, "", "Cravings Box", "two Cravings Boxes"),
             (2, "", "Gordita Crunch", "two Gordita Crunches"),
             (1, "", "7-Layer Burrito", "a 7-Layer Burrito"),

@@ -83,6 +83,8 @@ struct Node {
     producer: Producer,
     bindings: Bindings,
     lists: Lists,
+    /// Items by list, each with its position, until the group is complete.
+    items: Vec<(usize, Name, String)>,
     count: i64,
     /// Position of its first action in the reply.
     at: usize,
@@ -201,12 +203,12 @@ impl Templates {
         let key: Bindings = declared.params.iter().zip(key).map(|(p, e)| (p.clone(), value(e).unwrap_or_else(|| Value::Text(String::new())))).collect();
         let same = |n: &Node| n.producer == Producer::Group(*group) && n.bindings.starts_with(&key);
         let index = groups.iter().position(same).unwrap_or_else(|| {
-            groups.push(Node { producer: Producer::Group(*group), bindings: key, lists: Lists::new(), count: 1, at: node.at });
+            groups.push(Node { producer: Producer::Group(*group), bindings: key, lists: Lists::new(), items: vec![], count: 1, at: node.at });
             groups.len() - 1
         });
         let Some(parent) = groups.get_mut(index) else { return };
         parent.at = parent.at.min(node.at);
-        parent.lists.entry(list.clone()).or_default().push(text);
+        parent.items.push((node.at, list.clone(), text));
         if *lead {
             for (name, value) in &node.bindings {
                 if !parent.bindings.iter().any(|(n, _)| n == name) {
@@ -214,6 +216,17 @@ impl Templates {
                 }
             }
         }
+    }
+}
+
+impl Node {
+    /// Its items as lists, in the order of the actions they came from.
+    fn complete(mut self) -> Self {
+        self.items.sort_by_key(|(at, _, _)| *at);
+        for (_, list, text) in self.items.drain(..) {
+            self.lists.entry(list).or_default().push(text);
+        }
+        self
     }
 }
 
@@ -238,7 +251,7 @@ impl Render for Templates {
             match self.rule_for(say, says, tone) {
                 Some((index, bindings)) => {
                     let count = counted(self.rules.get(index).and_then(|r| r.count.as_ref()), &bindings);
-                    pending.push(Node { producer: Producer::Rule(index), bindings, lists: Lists::new(), count, at });
+                    pending.push(Node { producer: Producer::Rule(index), bindings, lists: Lists::new(), items: vec![], count, at });
                 }
                 None => sentences.push((at, format!("{}.", english::sentence(&self.words.term(&say.action.to_term()))))),
             }
@@ -246,7 +259,7 @@ impl Render for Templates {
         for height in 0..=self.heights {
             let (now, later): (Vec<_>, Vec<_>) = std::mem::take(&mut pending).into_iter().partition(|n| self.height(n.producer) == height);
             pending = later;
-            for (node, identity) in self.merged(now) {
+            for (node, identity) in self.merged(now.into_iter().map(Node::complete).collect()) {
                 match self.output(node.producer) {
                     Some(Output::Say(texts)) => {
                         if let Some(text) = choose(texts, &identity, tone.turn) {
@@ -266,7 +279,7 @@ impl Render for Templates {
         if !reply.is_empty() {
             return reply;
         }
-        let empty = Node { producer: Producer::Rule(usize::MAX), bindings: vec![], lists: Lists::new(), count: 1, at: 0 };
+        let empty = Node { producer: Producer::Rule(usize::MAX), bindings: vec![], lists: Lists::new(), items: vec![], count: 1, at: 0 };
         choose(&self.nothing, "", tone.turn).map(|t| t.render(&self.scope(&empty, 1))).unwrap_or_default()
     }
 }

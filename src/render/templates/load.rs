@@ -281,7 +281,13 @@ impl Reader<'_> {
         let at = self.offset(&text.referenced);
         let (name, params) = self.groups.get(index).cloned().unwrap_or_else(|| ("".into(), vec![]));
         if lists.is_empty() {
-            self.error("T006", at, &text.value.form, format!("nothing is ever said in the group `{name}`"), Some(format!("give a rule `in: {name}` or remove the group")));
+            self.error(
+                "T006",
+                at,
+                &text.value.form,
+                format!("nothing is ever said in the group `{name}`"),
+                Some(format!("give a rule `in: {name}` or remove the group")),
+            );
         }
         let vars = params.iter().chain(leads).cloned().collect();
         let output = self.output(&Known { vars, lists: Some(lists.to_vec()), written: text.value.written(), at });
@@ -290,6 +296,7 @@ impl Reader<'_> {
 
     fn rule(&mut self, text: &Spanned<RuleText>) -> Rule {
         let (r, at) = (&text.value, self.offset(&text.referenced));
+        let before = self.diagnostics.len();
         let actions = self.patterns(&r.action, at, true);
         let inputs = self.patterns(&r.input, at, false);
         let with = self.patterns(&r.with, at, true);
@@ -302,7 +309,16 @@ impl Reader<'_> {
         vars.extend(shared_variables(&actions));
         vars.extend(shared_variables(&inputs));
         self.count_variable(r.count.as_ref(), &vars, at);
+        let unread = self.diagnostics.iter().skip(before).any(|d| d.code == "T002");
         let output = self.output(&Known { vars, lists: None, written: r.written(), at });
+        if unread {
+            // A pattern that could not be read binds nothing: complaints about its variables would only be noise.
+            let mut index = 0;
+            self.diagnostics.retain(|d| {
+                index += 1;
+                index <= before || d.code != "T004"
+            });
+        }
         Rule {
             actions,
             inputs,
@@ -331,7 +347,13 @@ impl Reader<'_> {
                 Output::Item { text, group: index, key, list: o.list.map_or("items", String::as_str).into(), lead: o.lead }
             }
             _ => {
-                self.error("T003", known.at, "", "a template needs either `say`, or both `item` and `in`".into(), Some("`say` is a sentence of its own, `item` a part of the group named by `in`".into()));
+                self.error(
+                    "T003",
+                    known.at,
+                    "",
+                    "a template needs either `say`, or both `item` and `in`".into(),
+                    Some("`say` is a sentence of its own, `item` a part of the group named by `in`".into()),
+                );
                 Output::Say(vec![])
             }
         }
@@ -377,7 +399,13 @@ impl Reader<'_> {
                 None
             }
             Err(expected) => {
-                self.error("T002", at, text, format!("`{text}` is no pattern, {expected} was expected"), Some("variables are capitals, names are in double quotes".into()));
+                self.error(
+                    "T002",
+                    at,
+                    text,
+                    format!("`{text}` is no pattern, {expected} was expected"),
+                    Some("variables are capitals, names are in double quotes".into()),
+                );
                 None
             }
         }
@@ -396,7 +424,8 @@ impl Reader<'_> {
         if !fits {
             let kind = if action { "action" } else { "input" };
             let message = format!("`{text}` is no {kind} of the ontology");
-            let same: Vec<_> = forms.iter().filter(|(n, _)| &***n == name).map(|(n, a)| format!("{n}/{}", a.len())).collect::<BTreeSet<_>>().into_iter().collect();
+            let same: Vec<_> =
+                forms.iter().filter(|(n, _)| &***n == name).map(|(n, a)| format!("{n}/{}", a.len())).collect::<BTreeSet<_>>().into_iter().collect();
             let near = did_you_mean(name, forms.iter().map(|(n, _)| &***n)).map(|n| format!("did you mean `{n}`?"));
             let help = if same.is_empty() { near } else { Some(format!("the ontology has {}, with other arguments", same.join(" and "))) };
             self.error("T005", at, text, message, help);
@@ -456,7 +485,10 @@ impl Reader<'_> {
         let top = groups.iter().map(|g| g.height).max().unwrap_or(0);
         let circle = groups.iter().find(|g| matches!(g.output, Output::Item { group, .. } if groups.get(group).is_some_and(|p| p.height <= g.height)));
         if let Some((origin, name)) = circle.map(|g| (g.origin.clone(), g.name.clone())) {
-            self.diagnostics.push(Diagnostic::error("T006", origin, format!("the group `{name}` is an item of itself")).help("one of the groups in the circle must `say` something"));
+            self.diagnostics.push(
+                Diagnostic::error("T006", origin, format!("the group `{name}` is an item of itself"))
+                    .help("one of the groups in the circle must `say` something"),
+            );
             return (groups, 0);
         }
         (groups, top)

@@ -159,7 +159,9 @@ mod tests {
 
     #[test]
     fn what_is_no_pattern_says_what_was_expected() {
-        for (text, expected) in [("p(", "a predicate, a variable in capitals or `_`"), ("p(a b)", "a comma or a closing bracket"), ("p(\"x)", "a closing quote")] {
+        for (text, expected) in
+            [("p(", "a predicate, a variable in capitals or `_`"), ("p(a b)", "a comma or a closing bracket"), ("p(\"x)", "a closing quote")]
+        {
             assert_eq!(Pattern::parse(text), Err(expected));
         }
     }

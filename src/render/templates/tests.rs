@@ -111,13 +111,16 @@ fn one_action() -> impl Strategy<Value = (String, Vec<Must>)> {
     let dish = || pick(names("dish"));
     let part = || pick(names("ingredient").into_iter().chain(names("sauce")).collect());
     let combo = || pick(names("combo"));
-    let reasons = || pick(["unknown_food", "not_ordered", "not_applicable", "already_done", "contradiction", "quantity_limit", "made_up"].map(str::to_owned).to_vec());
+    let reasons =
+        || pick(["unknown_food", "not_ordered", "not_applicable", "already_done", "contradiction", "quantity_limit", "made_up"].map(str::to_owned).to_vec());
     let anything = || "[a-zA-Z \\\\\"{}\\[\\]|%\n]{1,12}".prop_filter("letters", |s: &String| s.chars().any(|c| c.is_ascii_alphabetic()));
     prop_oneof![
         (dish(), 1..2000i64).prop_map(|(d, n)| (format!("confirm(order,{0}) <- order({0},{n})", quoted(&d)), vec![Must::Name(d)])),
         (dish(), part()).prop_map(|(d, p)| (format!("confirm(add,{1}) <- update({0},add,{1})", quoted(&d), quoted(&p)), vec![Must::Name(d), Must::Name(p)])),
-        (dish(), part(), 1..40i64)
-            .prop_map(|(d, p, n)| (format!("confirm(extra,{1}) <- update({0},extra,{1},{n})", quoted(&d), quoted(&p)), vec![Must::Name(d), Must::Name(p), Must::Number(n)])),
+        (dish(), part(), 1..40i64).prop_map(|(d, p, n)| (
+            format!("confirm(extra,{1}) <- update({0},extra,{1},{n})", quoted(&d), quoted(&p)),
+            vec![Must::Name(d), Must::Name(p), Must::Number(n)]
+        )),
         (combo(), dish()).prop_map(|(c, d)| (format!("confirm(specify,{1}) <- specify({0},{1})", quoted(&c), quoted(&d)), vec![Must::Name(c), Must::Name(d)])),
         (dish(), part()).prop_map(|(d, p)| (format!("unavailable({},runout({}))", quoted(&d), quoted(&p)), vec![Must::Name(d), Must::Name(p)])),
         part().prop_map(|p| (format!("unavailable({},runout(none))", quoted(&p)), vec![Must::Name(p)])),
@@ -125,7 +128,8 @@ fn one_action() -> impl Strategy<Value = (String, Vec<Must>)> {
         (dish(), part()).prop_map(|(d, p)| (format!("answer({},add_on,{})", quoted(&d), quoted(&p)), vec![Must::Name(d), Must::Name(p)])),
         (dish(), 1..2000i64, reasons()).prop_map(|(d, n, r)| (format!("reject(order({},{n}),{r})", quoted(&d)), vec![Must::Name(d), Must::Number(n)])),
         (anything(), reasons()).prop_map(|(d, r)| (format!("reject(order({},1),{r})", quoted(&d)), vec![])),
-        (1..9i64, dish(), part()).prop_map(|(i, d, p)| (format!("check({i},order({}));check({i},update(add,{}))", quoted(&d), quoted(&p)), vec![Must::Name(p)])),
+        (1..9i64, dish(), part())
+            .prop_map(|(i, d, p)| (format!("check({i},order({}));check({i},update(add,{}))", quoted(&d), quoted(&p)), vec![Must::Name(p)])),
         (1..9i64, dish()).prop_map(|(i, d)| (format!("check({i},update({0},size,large))", quoted(&d)), vec![])),
         any::<i32>().prop_map(|c| (format!("price({c})"), vec![Must::Money(c.into())])),
         (dish(), part()).prop_map(|(d, p)| (format!("warn({},allergy({}))", quoted(&d), quoted(&p)), vec![Must::Name(d), Must::Name(p)])),
@@ -235,7 +239,26 @@ rules:
     let found = Templates::load(&Source::new("templates.yaml", templates), &ontology(HOSPITAL)).unwrap_err();
     let mut lines: Vec<_> = found.iter().map(ToString::to_string).collect();
     lines.sort();
-    insta::assert_snapshot!(lines.join("\n"), @"");
+    insta::assert_snapshot!(lines.join("\n"), @r"
+    templates.yaml:10:34: error[T006]: the group `on` takes 1 arguments, here are 2
+    templates.yaml:10:52: error[T004]: nothing fills the list `list` here
+    templates.yaml:3:28: error[T004]: `V` is bound by no pattern of this template
+      help: bound here: W
+    templates.yaml:3:49: error[T006]: unknown group `movd`
+      help: declare it under `groups`
+    templates.yaml:4:12: error[T006]: nothing is ever said in the group `lonely`
+      help: give a rule `in: lonely` or remove the group
+    templates.yaml:6:15: error[T005]: `admited(P, W)` is no action of the ontology
+      help: did you mean `admitted`?
+    templates.yaml:7:36: error[T008]: no filter or wording is called `nmber`
+      help: did you mean `number`?
+    templates.yaml:7:63: error[T008]: `[` has no partner
+      help: write {Variable|filter} and [optional part]
+    templates.yaml:8:15: error[T002]: `stays(P` is no pattern, a comma or a closing bracket was expected
+      help: variables are capitals, names are in double quotes
+    templates.yaml:9:5: error[T003]: a template needs either `say`, or both `item` and `in`
+      help: `say` is a sentence of its own, `item` a part of the group named by `in`
+    ");
 }
 
 #[test]

@@ -194,7 +194,8 @@ impl Expression {
         let mut parts = text.split('|').map(str::trim);
         let base = parts.next().filter(|b| !b.is_empty() && b.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '/'));
         let base = base.ok_or_else(|| TextError::Hole(text.to_owned()))?;
-        let base = if base.starts_with(|c: char| c.is_ascii_uppercase()) { Base::Var(base.split('/').map(Into::into).collect()) } else { Base::List(base.into()) };
+        let base =
+            if base.starts_with(|c: char| c.is_ascii_uppercase()) { Base::Var(base.split('/').map(Into::into).collect()) } else { Base::List(base.into()) };
         let filters = parts.map(|f| filter(f, wordings)).collect::<Result<_, _>>()?;
         Ok(Self { base, filters })
     }
