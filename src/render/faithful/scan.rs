@@ -1,0 +1,340 @@
+//! Reading a reply: sentences, words, and what in them is checkable: names, numbers, amounts, questions, negations.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A word or number with its place in the text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Token {
+    /// As written, in lower case.
+    pub word: String,
+    /// Without the ending of a plural or a verb form.
+    pub stem: String,
+    /// Whether a currency sign stands before it.
+    pub money: bool,
+}
+
+/// Something in a text that must be accounted for.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Entity {
+    /// A known name.
+    Name(String),
+    /// A number, in hundredths where it has a fraction.
+    Number(i64),
+    /// An amount of money in hundredths.
+    Money(i64),
+    /// A word that stands for a constant of the actions.
+    Constant(String),
+}
+
+impl std::fmt::Display for Entity {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Name(n) => write!(f, "`{n}`"),
+            Self::Number(n) if n % 100 == 0 => write!(f, "the number {}", n / 100),
+            Self::Number(n) => write!(f, "the number {}.{:02}", n / 100, n % 100),
+            Self::Money(n) => write!(f, "the amount {}.{:02}", n / 100, n % 100),
+            Self::Constant(c) => write!(f, "`{c}`"),
+        }
+    }
+}
+
+/// Known names, arranged for finding the longest at a place.
+#[derive(Clone, Debug, Default)]
+pub struct NameIndex {
+    by_first: BTreeMap<String, Vec<(Vec<String>, String)>>,
+}
+
+impl NameIndex {
+    /// An index of names.
+    pub fn new<S: AsRef<str>>(names: impl IntoIterator<Item = S>) -> Self {
+        let mut index = Self::default();
+        for name in names {
+            index.add(name.as_ref());
+        }
+        index
+    }
+
+    /// One more name.
+    pub fn add(&mut self, name: &str) {
+        let stems: Vec<String> = tokens(name).into_iter().map(|t| t.stem).collect();
+        let Some(first) = stems.first().cloned() else { return };
+        let list = self.by_first.entry(first).or_default();
+        if !list.iter().any(|(s, _)| *s == stems) {
+            list.push((stems, name.to_owned()));
+            list.sort_by(|a, b| b.0.len().cmp(&a.0.len()).then(a.1.cmp(&b.1)));
+        }
+    }
+
+    /// The same with more names.
+    #[must_use]
+    pub fn with<S: AsRef<str>>(&self, names: impl IntoIterator<Item = S>) -> Self {
+        let mut index = self.clone();
+        for name in names {
+            index.add(name.as_ref());
+        }
+        index
+    }
+
+    fn longest_at(&self, tokens: &[Token]) -> Option<(&str, usize)> {
+        let list = self.by_first.get(&tokens.first()?.stem)?;
+        let fits = |stems: &Vec<String>| tokens.len() >= stems.len() && stems.iter().zip(tokens).all(|(s, t)| *s == t.stem);
+        list.iter().find(|(stems, _)| fits(stems)).map(|(stems, name)| (name.as_str(), stems.len()))
+    }
+}
+
+/// A passage, read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reading {
+    /// What must be accounted for, in order.
+    pub entities: Vec<Entity>,
+    /// Words that are no part of an entity.
+    pub words: Vec<Token>,
+    /// Whether it asks.
+    pub question: bool,
+    /// How often it negates.
+    pub negations: usize,
+}
+
+/// Reads a passage. `constants` are words that count as entities.
+pub fn read(text: &str, names: &NameIndex, constants: &BTreeSet<String>) -> Reading {
+    let all = tokens(text);
+    let mut reading = Reading { question: text.contains('?'), ..Reading::default() };
+    let mut at = 0;
+    while let Some(token) = all.get(at) {
+        let rest = all.get(at..).unwrap_or_default();
+        if is_negation(token, all.get(at + 1)) {
+            reading.negations += 1;
+        }
+        if let Some((name, length)) = names.longest_at(rest) {
+            reading.entities.push(Entity::Name(name.to_owned()));
+            at += length;
+        } else if let Some((entity, length)) = number_at(rest, at.checked_sub(1).and_then(|b| all.get(b))) {
+            reading.entities.extend(entity);
+            at += length;
+        } else {
+            if let Some(constant) = constants.iter().find(|c| token.stem == **c || (c.len() > 3 && token.word.starts_with(c.as_str()))) {
+                reading.entities.push(Entity::Constant(constant.clone()));
+            }
+            reading.words.push(token.clone());
+            at += 1;
+        }
+    }
+    reading.entities.dedup();
+    reading
+}
+
+/// The sentences of a text: a full stop, question or exclamation mark ends one when white space or the end follows.
+pub fn sentences(text: &str) -> Vec<String> {
+    let mut out = Vec::new();
+    let mut open = String::new();
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        open.push(if c.is_control() { ' ' } else { c });
+        let ends = matches!(c, '.' | '!' | '?' | '…') && chars.peek().is_none_or(|n| n.is_whitespace());
+        if (ends || c == '\n') && !open.trim().is_empty() {
+            out.push(open.trim().to_owned());
+            open.clear();
+        }
+    }
+    if !open.trim().is_empty() {
+        out.push(open.trim().to_owned());
+    }
+    out
+}
+
+/// The words and numbers of a text.
+pub fn tokens(text: &str) -> Vec<Token> {
+    let mut out = Vec::new();
+    let mut word = String::new();
+    let mut money = false;
+    let mut previous = ' ';
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        let inner = match c {
+            '\'' | '’' => !word.is_empty() && chars.peek().is_some_and(|n| n.is_alphanumeric()),
+            // A point or comma within digits belongs to the number.
+            '.' | ',' => previous.is_ascii_digit() && chars.peek().is_some_and(char::is_ascii_digit),
+            c => c.is_alphanumeric(),
+        };
+        if inner {
+            if word.is_empty() {
+                money = is_currency(previous);
+            }
+            word.extend(if c == '’' { '\''.to_lowercase() } else { c.to_lowercase() });
+        } else if !word.is_empty() {
+            out.push(token(std::mem::take(&mut word), money || is_currency(c)));
+        }
+        // A percent sign is a word of its own, so that it must be accounted for.
+        if c == '%' || is_currency(c) && !chars.peek().is_some_and(char::is_ascii_digit) && !previous.is_ascii_digit() {
+            out.push(token(c.to_string(), false));
+        }
+        previous = c;
+    }
+    if !word.is_empty() {
+        out.push(token(word, money));
+    }
+    out
+}
+
+fn is_currency(c: char) -> bool {
+    matches!(c, '$' | '€' | '£' | '¥' | '¢')
+}
+
+fn token(word: String, money: bool) -> Token {
+    Token { stem: stem(&word), word, money }
+}
+
+/// The word without plural, possessive and verb endings: rough, but the same for both texts that are compared.
+pub fn stem(word: &str) -> String {
+    let word = word.strip_suffix("'s").unwrap_or(word);
+    let n = word.chars().count();
+    let cut = |ending: &str, least: usize| word.strip_suffix(ending).filter(|_| n >= least).map(str::to_owned);
+    if let Some(stem) = cut("ies", 5) {
+        return stem + "y";
+    }
+    for ending in ["ches", "shes", "sses", "xes", "zes"] {
+        if word.ends_with(ending) && n > 4 {
+            return word.strip_suffix("es").unwrap_or(word).to_owned();
+        }
+    }
+    if word.ends_with("ss") || word.ends_with("us") || word.ends_with("is") {
+        return word.to_owned();
+    }
+    cut("ing", 6).or_else(|| cut("ed", 6)).or_else(|| cut("s", 3)).unwrap_or_else(|| word.to_owned())
+}
+
+/// Words that deny; "out" and "short" only with "of", "on" or a full stop behind them.
+fn is_negation(token: &Token, next: Option<&Token>) -> bool {
+    const DENY: [&str; 18] = [
+        "not", "no", "cannot", "never", "none", "nothing", "nobody", "nowhere", "neither", "nor", "without", "unable", "unavailable", "unfortunately", "refuse", "impossible",
+        "cant", "dont",
+    ];
+    let word = token.word.as_str();
+    DENY.contains(&word) || word.ends_with("n't") || (matches!(word, "out" | "short" | "low") && next.is_none_or(|n| matches!(n.word.as_str(), "of" | "on" | "at" | "right" | "now")))
+}
+
+const UNITS: [&str; 20] = [
+    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen",
+    "nineteen",
+];
+const TENS: [&str; 8] = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"];
+const ORDINALS: [&str; 12] = ["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth"];
+const MULTIPLES: [(&str, i64); 14] = [
+    ("both", 2),
+    ("couple", 2),
+    ("pair", 2),
+    ("twice", 2),
+    ("double", 2),
+    ("triple", 3),
+    ("thrice", 3),
+    ("trio", 3),
+    ("dozen", 12),
+    ("half", 0),
+    ("quarter", 0),
+    ("hundred", 100),
+    ("thousand", 1_000),
+    ("million", 1_000_000),
+];
+
+fn place(list: &[&str], word: &str) -> Option<i64> {
+    list.iter().position(|w| *w == word).and_then(|i| i64::try_from(i).ok())
+}
+
+/// A number at the beginning of the tokens and how many it takes. A spoken "one" is an article or pronoun like "a" and gives no entity.
+fn number_at(tokens: &[Token], before: Option<&Token>) -> Option<(Option<Entity>, usize)> {
+    let first = tokens.first()?;
+    let word = first.word.as_str();
+    if word.starts_with(|c: char| c.is_ascii_digit()) {
+        let money = first.money || tokens.get(1).is_some_and(|t| matches!(t.stem.as_str(), "dollar" | "buck" | "euro" | "pound"));
+        let value = hundredths(word);
+        // Digits that are no plain number (a date, a code) are still there, as a number that nothing supports.
+        return Some((Some(if money { Entity::Money(value) } else { Entity::Number(value) }), 1));
+    }
+    if let Some(ten) = place(&TENS, word) {
+        let unit = tokens.get(1).and_then(|t| place(&UNITS, &t.word)).filter(|u| (1..10).contains(u));
+        let (value, length) = unit.map_or((20 + ten * 10, 1), |u| (20 + ten * 10 + u, 2));
+        return Some(scaled(value, length, tokens));
+    }
+    if let Some(unit) = place(&UNITS, word) {
+        let scale = tokens.get(1).is_some_and(|t| matches!(t.word.as_str(), "hundred" | "thousand" | "million"));
+        let pronoun = before.is_some_and(|b| matches!(b.word.as_str(), "which" | "this" | "that" | "any" | "the" | "each" | "every" | "another" | "no"));
+        if unit == 1 && !scale || (unit == 1 && pronoun) {
+            return Some((None, 1));
+        }
+        return Some(scaled(unit, 1, tokens));
+    }
+    if let Some(ordinal) = place(&ORDINALS, word) {
+        return Some((Some(Entity::Number((ordinal + 1) * 100)), 1));
+    }
+    MULTIPLES.iter().find(|(m, _)| *m == word || first.stem == *m).map(|(_, n)| (Some(Entity::Number(n * 100)), 1))
+}
+
+fn scaled(value: i64, length: usize, tokens: &[Token]) -> (Option<Entity>, usize) {
+    let (mut value, mut length) = (value, length);
+    while let Some((_, scale)) = tokens.get(length).and_then(|t| MULTIPLES.iter().filter(|(_, n)| *n >= 100).find(|(m, _)| *m == t.word)) {
+        value = value.saturating_mul(*scale);
+        length += 1;
+    }
+    let money = tokens.get(length).is_some_and(|t| matches!(t.stem.as_str(), "dollar" | "buck" | "euro" | "pound"));
+    let value = value.saturating_mul(100);
+    (Some(if money { Entity::Money(value) } else { Entity::Number(value) }), length)
+}
+
+/// A written number in hundredths; what is none counts as one that no action can hold.
+fn hundredths(word: &str) -> i64 {
+    let digits: String = word.chars().take_while(|c| c.is_ascii_digit() || matches!(c, '.' | ',')).collect();
+    let rest = word.get(digits.len()..).unwrap_or("");
+    let odd = i64::MIN;
+    if !matches!(rest, "" | "st" | "nd" | "rd" | "th") {
+        return odd;
+    }
+    let (whole, fraction) = digits.rsplit_once('.').unwrap_or((&digits, ""));
+    let whole: Option<i64> = whole.replace(',', "").parse().ok();
+    let fraction: Option<i64> = match fraction.len() {
+        0 => Some(0),
+        1 => fraction.parse::<i64>().ok().map(|f| f * 10),
+        2 => fraction.parse().ok(),
+        _ => None,
+    };
+    whole.zip(fraction).and_then(|(w, f)| w.checked_mul(100)?.checked_add(f)).unwrap_or(odd)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entities(text: &str) -> Vec<String> {
+        let names = NameIndex::new(["Soft Taco", "Soft Taco Supreme", "7-Layer Burrito", "Pepsi", "Beans", "Cravings Box"]);
+        read(text, &names, &BTreeSet::from(["large".to_owned()])).entities.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn names_are_the_longest_and_in_any_number() {
+        assert_eq!(entities("two soft tacos and a Soft Taco Supreme"), ["the number 2", "`Soft Taco`", "`Soft Taco Supreme`"]);
+        assert_eq!(entities("A 7-Layer Burrito with beans, three Cravings Boxes."), ["`7-Layer Burrito`", "`Beans`", "the number 3", "`Cravings Box`"]);
+        assert_eq!(entities("the Pepsi's size is large"), ["`Pepsi`", "`large`"]);
+    }
+
+    #[test]
+    fn numbers_in_every_form() {
+        for (text, expected) in [
+            ("$7.57", vec!["the amount 7.57"]),
+            ("7 dollars, 7.5", vec!["the amount 7.00", "the number 7.50"]),
+            ("1,250 calories", vec!["the number 1250"]),
+            ("twenty-five, the 13th, the second", vec!["the number 25", "the number 13", "the number 2"]),
+            ("two hundred, a dozen, both", vec!["the number 200", "the number 12", "the number 2"]),
+            ("which one, one Pepsi, a Pepsi", vec!["`Pepsi`"]),
+            ("number 1", vec!["the number 1"]),
+            ("half off, 50% less", vec!["the number 0", "the number 50"]),
+        ] {
+            assert_eq!(entities(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn sentences_end_where_they_end() {
+        assert_eq!(sentences("That's $7.57. Is that right? Bye!"), ["That's $7.57.", "Is that right?", "Bye!"]);
+        assert_eq!(sentences("no end\nsecond line"), ["no end", "second line"]);
+        assert_eq!(sentences("  "), Vec::<String>::new());
+    }
+}
