@@ -43,6 +43,8 @@ struct Adding {
 pub struct Manager {
     pub delta: Delta,
     adding: Vec<Adding>,
+    /// The question asked last: food and property.
+    pub asked: Option<(String, String)>,
 }
 
 pub struct Turn<'a> {
@@ -89,7 +91,10 @@ pub fn turn(m: &mut Manager, atoms: &[Atom], base: &BTreeSet<Atom>, runout: &mut
     }
     if quit {
         t.finish();
-    } else if let Some((name, property)) = t.question() {
+    } else {
+        t.m.asked = t.question();
+    }
+    if let Some((name, property)) = t.m.asked.clone().filter(|_| !quit) {
         t.out.push(fun("ask", vec![str(&name), con(&property)]));
     }
     (t.out, quit)

@@ -49,6 +49,19 @@ impl Site {
         }
     }
 
+    /// The open manager session of that name.
+    pub fn manager(&self, session: &str) -> Option<&Manager> {
+        match self.sessions.get(session) {
+            Some(Session::Manager(m)) => Some(m),
+            _ => None,
+        }
+    }
+
+    /// The sessions open now, with their roles.
+    pub fn open(&self) -> Vec<(String, &'static str)> {
+        self.sessions.iter().map(|(k, s)| (k.clone(), if matches!(s, Session::Manager(_)) { "manager" } else { "customer" })).collect()
+    }
+
     fn commit(&mut self) {
         if self.sessions.is_empty() && !self.collected.is_empty() {
             let mut facts = self.menu.facts.clone();
