@@ -31,7 +31,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 const MENU: &str = include_str!("../kb/drive_thru/menu.lp");
-const DIALOGUES: &str = include_str!("dialogues/drive-thru.yaml");
+const DIALOGUES: &str = include_str!("dialogues/drive_thru_dev.yaml");
 
 #[test]
 fn the_reference_holds_every_scripted_dialogue() {

@@ -353,6 +353,15 @@ impl Generator {
             }
             1 => word("completed"),
             2 => {
+                let combos: Vec<String> = c.map(|c| c.items.iter().filter(|i| i.combo).map(|i| i.name.clone()).collect()).unwrap_or_default();
+                if let Some(combo) = self.rng.pick(&combos)
+                    && self.rng.chance(35)
+                {
+                    let slots = self.menu.slots(&combo);
+                    let all: Vec<_> = slots.iter().flat_map(|s| self.menu.set(&self.menu.members, s)).cloned().collect();
+                    let d = if self.rng.chance(92) { self.rng.pick(&all).unwrap_or_default() } else { self.item() };
+                    return vec![fun("specify", vec![str(&combo), str(&d)])];
+                }
                 let d = self.dish(c);
                 let mut a = self.update(c, &d);
                 if self.rng.chance(40) {
