@@ -10,21 +10,21 @@
 //!
 //! The modules stand in reading order.
 
-pub mod diag;
-pub mod term;
-pub mod ontology;
-pub mod state;
-pub mod domain;
-pub mod facts;
-pub mod reason;
-pub mod understand;
-pub mod link;
-pub mod render;
 pub mod act;
-pub mod turn;
-pub mod llm;
+pub mod check;
+pub mod cli;
+pub mod diag;
+pub mod domain;
+pub mod eval;
+pub mod facts;
 pub mod ir;
 pub mod lang;
-pub mod check;
-pub mod eval;
-pub mod cli;
+pub mod link;
+pub mod llm;
+pub mod ontology;
+pub mod reason;
+pub mod render;
+pub mod state;
+pub mod term;
+pub mod turn;
+pub mod understand;

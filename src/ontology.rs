@@ -273,7 +273,8 @@ mod tests {
     #[test]
     fn a_role_may_say_only_its_own_predicates() {
         let o = drive_thru();
-        let a = o.admit("customer", &["order(\"Soft Taco\",2)", "runout(\"Beans\")", "hack", "order(\"Soft Taco\",0)", "order(\"Water\",99999999999)", "order(x"]);
+        let a =
+            o.admit("customer", &["order(\"Soft Taco\",2)", "runout(\"Beans\")", "hack", "order(\"Soft Taco\",0)", "order(\"Water\",99999999999)", "order(x"]);
         let admitted: Vec<_> = a.admitted.iter().map(|(at, atom)| format!("{at} {atom}")).collect();
         assert_eq!(admitted, ["1 order(\"Soft Taco\",2)", "5 order(\"Water\",1000000)"]);
         let refused: Vec<_> = a.refused.iter().map(|r| (r.at, r.code)).collect();

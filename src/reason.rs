@@ -5,7 +5,7 @@ mod base;
 mod clingo;
 mod decide;
 pub mod eval;
-mod proof;
+pub mod proof;
 mod rules;
 pub mod slice;
 pub mod syntax;

@@ -5,7 +5,7 @@ pub mod options;
 pub mod record;
 pub mod view;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::domain::Domain;
 use crate::facts::change::effects_to_changes;
@@ -33,6 +33,21 @@ pub struct Engine {
     render: Option<Arc<dyn Render>>,
     options: Options,
     bases: Bases,
+    last: Mutex<Vec<Arc<Decided>>>,
+}
+
+/// How many decisions are remembered for questions about them.
+const REMEMBERED: usize = 16;
+
+/// The last decision of a session, for `why`, `why not` and `what if`.
+pub struct Decided {
+    key: SessionKey,
+    /// Its actions.
+    pub acts: Vec<Act>,
+    /// Everything derived.
+    pub outcome: Outcome,
+    opened: Opened,
+    shared: Vec<crate::facts::Fact>,
 }
 
 /// What a speaker said: words, or predicates from somebody who translated already.
@@ -86,7 +101,7 @@ impl TurnError {
 impl Engine {
     /// An engine for a domain on a store.
     pub fn new(domain: Domain, store: Arc<dyn Store>) -> Self {
-        Self { domain: Arc::new(domain), store, understand: None, render: None, options: Options::default(), bases: Bases::default() }
+        Self { domain: Arc::new(domain), store, understand: None, render: None, options: Options::default(), bases: Bases::default(), last: Mutex::default() }
     }
 
     /// The same with a translator for words.
@@ -183,7 +198,9 @@ impl Engine {
             state: view::state(&decision.view),
             why: vec![],
         };
-        record.why = record::why(&outcome, &decision.actions, &self.provenance(&opened, &shared));
+        if self.options.explain {
+            record.why = record::why(&outcome, &decision.actions, &self.provenance(&opened, &shared));
+        }
 
         let mut commit = opened.turn(at);
         commit.shared_read = Some(revision);
@@ -193,6 +210,12 @@ impl Engine {
         commit.record = record.to_log();
         if let Committed::Before(entry) = self.store.commit(&commit)? {
             return Ok(record::from_entry(&entry));
+        }
+        if self.options.remember {
+            let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+            last.retain(|d| d.key != *key);
+            last.truncate(REMEMBERED - 1);
+            last.insert(0, Arc::new(Decided { key: key.clone(), acts: decision.actions, outcome, opened, shared }));
         }
         // The model's wording comes after the commit: it may be slow, and it can change nothing.
         if let Some(render) = &self.render {
@@ -266,6 +289,46 @@ impl Engine {
         self.bases.get(site, role, version, revision, shared, rules, || self.store.kb(site, version).map_err(TurnError::from))
     }
 
+    /// What a turn would come to, decided on what the store holds now and then forgotten.
+    pub fn what_if(&self, key: &SessionKey, role: &str, predicates: &[String]) -> Result<TurnRecord, TurnError> {
+        self.check_role(role)?;
+        let _ = self.store.install(&key.site, &self.domain.facts, self.options.clock.now())?;
+        let opened = self.store.open(key, role)?;
+        let (revision, shared) = self.store.shared(&key.site)?;
+        let admission = self.domain.ontology.admit(role, predicates);
+        let facts = self.facts(role, &opened, &admission, &Heard::default())?;
+        let base = self.base(&key.site, role, opened.kb_version, revision, &shared)?;
+        let outcome = reason::decide(&base, &facts, self.options.reasoner, &self.options.budget)?;
+        let decision = Decision::read(&outcome);
+        let (changes, _) = effects_to_changes(&decision.effects, &self.domain.ontology, role);
+        let tone = Tone { role: role.to_owned(), turn: opened.turn + 1, first: opened.turn == 0 };
+        Ok(TurnRecord {
+            role: role.to_owned(),
+            predicates: admission.admitted.iter().map(|(_, a)| a.clone()).collect(),
+            actions: decision.actions.iter().map(|a| a.action.clone()).collect(),
+            effects: changes.iter().map(ToString::to_string).collect(),
+            text: self.domain.templates.render(&says(&decision.actions, &admission), &tone),
+            state: view::state(&decision.view),
+            ..TurnRecord::default()
+        })
+    }
+
+    /// The state after the session's last turn, if it has taken one.
+    pub fn last_state(&self, opened: &Opened) -> Option<crate::state::State> {
+        let turns = self.store.turns(&opened.key, Some(opened.epoch)).ok()?;
+        turns.last().map(|e| record::from_entry(e).state)
+    }
+
+    /// The last decision of a session, if the options say that decisions are remembered.
+    pub fn decided(&self, key: &SessionKey) -> Option<Arc<Decided>> {
+        self.last.lock().unwrap_or_else(PoisonError::into_inner).iter().find(|d| d.key == *key).cloned()
+    }
+
+    /// Who brought a fact about, as that decision knew it.
+    pub fn told_by(&self, decided: &Decided, atom: &Atom) -> String {
+        self.provenance(&decided.opened, &decided.shared)(atom)
+    }
+
     /// Who brought a fact about, in words; for proofs.
     fn provenance<'a>(&'a self, opened: &'a Opened, shared: &'a [crate::facts::Fact]) -> impl Fn(&Atom) -> String + 'a {
         move |atom: &Atom| {
@@ -296,6 +359,13 @@ pub struct Act {
     pub place: (i32, i32),
     /// The action.
     pub action: Atom,
+}
+
+impl Act {
+    /// The atom that the rules show for it.
+    pub fn shown(&self) -> Atom {
+        Atom::new("act", vec![Term::Int(self.place.0), Term::Int(self.place.1), self.action.to_term()])
+    }
 }
 
 /// A decision as the turn uses it.

@@ -7,7 +7,9 @@ use crate::turn::record::provenance_text;
 
 /// Arguments of `facts`.
 #[derive(clap::Args)]
-#[command(after_help = "Examples:\n  duologue facts --store shop.db shared\n  duologue facts --store shop.db session --session c1\n  duologue facts --store shop.db --check")]
+#[command(
+    after_help = "Examples:\n  duologue facts --store shop.db shared\n  duologue facts --store shop.db session --session c1\n  duologue facts --store shop.db --check"
+)]
 pub struct Arguments {
     #[command(flatten)]
     place: Place,
@@ -40,7 +42,10 @@ pub fn run(a: &Arguments) -> Result<bool, Failure> {
         for site in store.sites()? {
             let differences = verify_log(&*store, &site)?;
             sound &= differences.is_empty();
-            println!("{site}: {}", if differences.is_empty() { "the log and the tables agree".to_owned() } else { format!("{} differences", differences.len()) });
+            println!(
+                "{site}: {}",
+                if differences.is_empty() { "the log and the tables agree".to_owned() } else { format!("{} differences", differences.len()) }
+            );
             for d in differences {
                 println!("  {d}");
             }

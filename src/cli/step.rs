@@ -8,14 +8,16 @@ use serde_json::{Value, json};
 use super::common::{Failure, Place};
 use crate::facts::SessionKey;
 use crate::ontology::Scope;
-use crate::turn::{Engine, Said, TurnRecord};
+use crate::turn::{Engine, Options, Said, TurnRecord};
 
 /// Longest line that is read; a longer one is answered with an error and skipped.
 const MAX_LINE: u64 = 1 << 20;
 
 /// Arguments of `step`.
 #[derive(clap::Args)]
-#[command(after_help = "Example:\n  echo '{\"site\":\"s\",\"session\":\"c1\",\"role\":\"customer\",\"predicates\":[\"order(\\\"Soft Taco\\\",2)\"]}' | duologue step --domain drive_thru\n\nA line may carry \"text\" instead of \"predicates\", and a \"request\" id: sent twice, it is taken once.\n{\"facts\":\"kb|shared|session\",\"site\":\"s\",\"session\":\"c1\"} shows facts.")]
+#[command(
+    after_help = "Example:\n  echo '{\"site\":\"s\",\"session\":\"c1\",\"role\":\"customer\",\"predicates\":[\"order(\\\"Soft Taco\\\",2)\"]}' | duologue step --domain drive_thru\n\nA line may carry \"text\" instead of \"predicates\", and a \"request\" id: sent twice, it is taken once.\n{\"facts\":\"kb|shared|session\",\"site\":\"s\",\"session\":\"c1\"} shows facts."
+)]
 pub struct Arguments {
     #[command(flatten)]
     place: Place,
@@ -47,7 +49,9 @@ fn default_site() -> String {
 
 /// Answers line by line until the input ends.
 pub fn run(a: &Arguments) -> Result<bool, Failure> {
-    let engine = a.listen.equip(a.place.engine()?)?;
+    let engine = a.place.engine()?;
+    let options = Options { explain: !a.no_why, ..engine.options().clone() };
+    let engine = a.listen.equip(engine.with_options(options))?;
     let mut input = std::io::stdin().lock();
     let mut output = std::io::stdout().lock();
     loop {

@@ -13,7 +13,9 @@ use crate::turn::{Clock, Options, Said};
 
 /// Arguments of `test`.
 #[derive(clap::Args)]
-#[command(after_help = "Examples:\n  duologue test tests/dialogues\n  duologue test my_dialogues.yaml --understanding embedded\n  duologue test --adversary 7 --steps 100000 --reasoner fast")]
+#[command(
+    after_help = "Examples:\n  duologue test tests/dialogues\n  duologue test my_dialogues.yaml --understanding embedded\n  duologue test --adversary 7 --steps 100000 --reasoner fast"
+)]
 pub struct Arguments {
     /// Dialogue files (.yaml) or folders of them.
     paths: Vec<PathBuf>,

@@ -101,7 +101,11 @@ fn of_sort(dice: &mut Dice, ontology: &Ontology, names: &[Atom], sort: &str) -> 
     }
     match ontology.sorts.get(sort) {
         Some(Sort::Values(list)) => dice.pick(list).map_or(Term::Int(0), |v| Term::Const(v.clone())),
-        Some(Sort::Int { min, .. }) => Term::Int(if dice.once_in(20) { *[0, -1, i32::MAX, i32::MIN, 26].get(dice.below(5)).unwrap_or(&0) } else { min.saturating_add(i32::try_from(dice.below(4)).unwrap_or(0)) }),
+        Some(Sort::Int { min, .. }) => Term::Int(if dice.once_in(20) {
+            *[0, -1, i32::MAX, i32::MIN, 26].get(dice.below(5)).unwrap_or(&0)
+        } else {
+            min.saturating_add(i32::try_from(dice.below(4)).unwrap_or(0))
+        }),
         Some(Sort::Union(parts)) => match dice.pick(parts) {
             Some(p) => of_sort(dice, ontology, names, p),
             None => Term::Int(0),
@@ -113,7 +117,9 @@ fn of_sort(dice: &mut Dice, ontology: &Ontology, names: &[Atom], sort: &str) -> 
             let index = dice.below(8) * step + usize::from(dice.once_in(6)) * dice.below(step);
             pool.get(index).or(pool.first()).and_then(|a| a.args.first()).cloned().unwrap_or(Term::Int(0))
         }
-        Some(Sort::NewName) => dice.pick(names).and_then(|a| a.args.first()).filter(|t| matches!(t, Term::Str(_))).cloned().unwrap_or_else(|| Term::string("Something New")),
+        Some(Sort::NewName) => {
+            dice.pick(names).and_then(|a| a.args.first()).filter(|t| matches!(t, Term::Str(_))).cloned().unwrap_or_else(|| Term::string("Something New"))
+        }
         _ => strange(dice),
     }
 }

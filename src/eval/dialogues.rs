@@ -170,7 +170,12 @@ pub fn run(dialogue: &Dialogue, engine: &Engine, words: bool, invariants: Option
         let mut differ = |what: String, record: Option<&TurnRecord>| {
             let actions = record.map(|r| r.actions.iter().map(ToString::to_string).collect()).unwrap_or_default();
             let heard = record.map(|r| r.arrived.join(" ")).unwrap_or_default();
-            out.differences.push(Difference { step: n + 1, said: if words { format!("{} [{heard}]", step.say) } else { step.parsed.join(" ") }, what, actions });
+            out.differences.push(Difference {
+                step: n + 1,
+                said: if words { format!("{} [{heard}]", step.say) } else { step.parsed.join(" ") },
+                what,
+                actions,
+            });
         };
         match engine.turn(&key, &step.who, &said, None) {
             Err(e) => differ(format!("error: {e}"), None),
@@ -227,7 +232,11 @@ fn wild(pattern: &str) -> String {
         if c == '"' && previous != '\\' {
             in_string = !in_string;
         }
-        if lone && !in_string { out.push_str(ANY) } else { out.push(c) }
+        if lone && !in_string {
+            out.push_str(ANY)
+        } else {
+            out.push(c)
+        }
         previous = c;
     }
     out
@@ -280,8 +289,10 @@ fn at_the_end(last: &Final, engine: &Engine, lives: &[(String, u64, String)], st
         out.extend(now.iter().filter(|f| f.contains(&quoted)).map(|f| format!("`{name}` is still mentioned by {f}")));
     }
     for (session, expected) in &last.session {
-        let facts: BTreeSet<String> =
-            store.facts(crate::ontology::Scope::Session, &SessionKey::new("test", session)).map(|f| f.iter().map(|f| f.atom.to_string()).collect()).unwrap_or_default();
+        let facts: BTreeSet<String> = store
+            .facts(crate::ontology::Scope::Session, &SessionKey::new("test", session))
+            .map(|f| f.iter().map(|f| f.atom.to_string()).collect())
+            .unwrap_or_default();
         out.extend(canonical(expected).difference(&facts).map(|f| format!("session {session} lacks {f}")));
     }
     out
@@ -307,8 +318,13 @@ fn order_differs(expected: &FinalOrder, state: &State) -> Option<String> {
     if expected.price.is_some() && expected.price != state.price {
         return Some(format!("expected price {:?}, is {:?}", expected.price, state.price));
     }
-    let wanted: Vec<_> = expected.items.iter().map(|i| shape(&i.item, &i.mods, i.parts.iter().map(|p| (p.slot.clone(), p.dish.clone(), p.mods.clone())).collect())).collect();
-    let actual: Vec<_> = state.order.iter().map(|l: &Line| shape(&l.item, &l.mods, l.parts.iter().map(|p| (p.slot.clone(), p.dish.clone(), p.mods.clone())).collect())).collect();
+    let wanted: Vec<_> =
+        expected.items.iter().map(|i| shape(&i.item, &i.mods, i.parts.iter().map(|p| (p.slot.clone(), p.dish.clone(), p.mods.clone())).collect())).collect();
+    let actual: Vec<_> = state
+        .order
+        .iter()
+        .map(|l: &Line| shape(&l.item, &l.mods, l.parts.iter().map(|p| (p.slot.clone(), p.dish.clone(), p.mods.clone())).collect()))
+        .collect();
     let (mut a, mut b) = (wanted, actual);
     a.sort();
     b.sort();
@@ -325,7 +341,12 @@ fn shape(item: &str, mods: &[String], parts: Vec<(String, Option<String>, Vec<St
         m.sort();
         m
     };
-    let mut inner: Vec<_> = parts.iter().map(|(slot, dish, m)| (slot, dish.clone(), counted(m))).filter(|(slot, dish, m)| dish.as_deref() != Some(slot.as_str()) || !m.is_empty()).map(|(_, d, m)| (d, m)).collect();
+    let mut inner: Vec<_> = parts
+        .iter()
+        .map(|(slot, dish, m)| (slot, dish.clone(), counted(m)))
+        .filter(|(slot, dish, m)| dish.as_deref() != Some(slot.as_str()) || !m.is_empty())
+        .map(|(_, d, m)| (d, m))
+        .collect();
     inner.sort();
     (item.to_owned(), counted(mods), inner)
 }

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::domain::{Domain, signature};
 use crate::diag::{Diagnostic, Source};
+use crate::domain::{Domain, signature};
 use crate::facts::{SessionKey, Store};
 use crate::ontology::Scope;
 use crate::reason::{Base, Budget, Reasoner, Rules, decide};
@@ -82,7 +82,10 @@ impl Invariants {
         if let Some(price) = record.state.price.and_then(|p| i32::try_from(p).ok()) {
             facts.push(Atom::new("view", vec![Term::constant("price"), Term::Int(price)]));
         }
-        facts.push(Atom::new("view", vec![Term::constant("status"), Term::constant(if record.state.status.is_empty() { "none" } else { &record.state.status })]));
+        facts.push(Atom::new(
+            "view",
+            vec![Term::constant("status"), Term::constant(if record.state.status.is_empty() { "none" } else { &record.state.status })],
+        ));
         match self.violations(store, before, &shared, &facts) {
             Ok(found) => out.extend(found),
             Err(e) => out.push(format!("invariants: {e}")),

@@ -9,6 +9,10 @@ pub struct Options {
     pub reasoner: Reasoner,
     /// What one decision may cost.
     pub budget: Budget,
+    /// Whether every turn's record holds its proofs.
+    pub explain: bool,
+    /// Whether the last decision of a session is kept for questions about it.
+    pub remember: bool,
     /// Where times come from.
     pub clock: Clock,
 }

@@ -6,8 +6,9 @@ use super::Act;
 use crate::facts::{Entry, Provenance};
 use crate::ontology::{Ontology, Refused};
 use crate::reason::Outcome;
+use crate::reason::proof::Builder;
 use crate::state::State;
-use crate::term::{Atom, Term};
+use crate::term::Atom;
 
 /// Everything one turn heard, decided and said.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -101,12 +102,12 @@ pub fn provenance_text(p: &Provenance, ontology: &Ontology) -> String {
     if p.role.as_ref() == crate::facts::DOMAIN_ROLE { String::new() } else { format!("{title}, turn {}, {time}", p.turn) }
 }
 
-/// The proofs of all actions of a turn.
+/// The proofs of all actions of a turn; parts that several share are built once.
 pub fn why(outcome: &Outcome, actions: &[Act], provenance: &dyn Fn(&Atom) -> String) -> Vec<Why> {
-    let explain = |act: &Act| {
-        let shown = Atom::new("act", vec![Term::Int(act.place.0), Term::Int(act.place.1), act.action.to_term()]);
-        let _ = (outcome, provenance, &shown);
-        None::<Why>
+    let mut builder = Builder::new(outcome);
+    let mut explain = |act: &Act| {
+        let proof = builder.why(&act.shown())?;
+        Some(Why { action: act.action.to_string(), sentence: proof.sentence(provenance), proof: serde_json::to_value(&*proof).unwrap_or_default() })
     };
-    actions.iter().filter_map(explain).collect()
+    actions.iter().filter_map(&mut explain).collect()
 }

@@ -1,0 +1,42 @@
+//! Every dialogue file of `tests/dialogues`, each dialogue one test, each run by the evaluator alone and confirmed by clingo.
+
+use std::sync::Arc;
+
+use duologue::domain::{Domain, Files};
+use duologue::eval::dialogues::{self, Dialogue};
+use duologue::eval::invariants::Invariants;
+use duologue::facts::MemoryStore;
+use duologue::reason::Reasoner;
+use duologue::turn::{Clock, Options};
+use libtest_mimic::{Arguments, Failed, Trial};
+
+fn main() {
+    let arguments = Arguments::from_args();
+    let mut trials = vec![];
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/dialogues");
+    let mut files: Vec<_> = std::fs::read_dir(root).unwrap().flatten().map(|e| e.path()).filter(|p| p.extension().is_some_and(|e| e == "yaml")).collect();
+    files.sort();
+    for file in files {
+        // The file's name begins with its domain: drive_thru_dev.yaml.
+        let stem = file.file_stem().unwrap().to_string_lossy().into_owned();
+        let domain_name = Files::built_in().domains().into_iter().find(|d| stem.starts_with(d.as_str())).unwrap_or_else(|| "drive_thru".to_owned());
+        let domain = Arc::new(Domain::load(&Files::built_in(), &domain_name).unwrap_or_else(|found| panic!("{found:?}")));
+        let invariants = Arc::new(Invariants::load(&domain).unwrap_or_else(|found| panic!("{found:?}")));
+        let all = dialogues::read(&std::fs::read_to_string(&file).unwrap()).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
+        for dialogue in all {
+            for (how, reasoner) in [("fast", Reasoner::Fast), ("confirm", Reasoner::Confirm)] {
+                let (domain, invariants, dialogue) = (domain.clone(), invariants.clone(), dialogue.clone());
+                let name = format!("{stem}::{}::{how}", dialogue.id);
+                trials.push(Trial::test(name, move || run(&dialogue, &domain, invariants.as_ref().as_ref(), reasoner)));
+            }
+        }
+    }
+    libtest_mimic::run(&arguments, trials).exit();
+}
+
+fn run(dialogue: &Dialogue, domain: &Domain, invariants: Option<&Invariants>, reasoner: Reasoner) -> Result<(), Failed> {
+    let options = Options { reasoner, clock: Clock::Fixed(0), ..Options::default() };
+    let engine = dialogues::fresh(domain, Arc::new(MemoryStore::default()), options);
+    let outcome = dialogues::run(dialogue, &engine, false, invariants);
+    if outcome.differences.is_empty() { Ok(()) } else { Err(format!("{}: {:#?}", outcome.title, outcome.differences).into()) }
+}
