@@ -357,6 +357,9 @@ pub trait Store: Send + Sync {
     /// The turns of one life of a session (`None`: of all), in order.
     fn turns(&self, key: &SessionKey, epoch: Option<u64>) -> Result<Vec<Entry>>;
 
+    /// The last turn of one life of a session, if it took any: what was said and done just before.
+    fn last_turn(&self, key: &SessionKey, epoch: u64) -> Result<Option<Entry>>;
+
     /// The newest kb facts with their provenance, sorted.
     fn kb_facts(&self, site: &str) -> Result<Vec<Fact>>;
 

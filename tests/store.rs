@@ -86,6 +86,8 @@ fn after_its_end_an_id_starts_afresh() {
         assert_eq!(sessions, [(1, "customer".into(), 2, Some(1000)), (2, "manager".into(), 1, None)]);
         let turns = |epoch| store.turns(&key("c"), epoch).unwrap().len();
         assert_eq!((turns(Some(1)), turns(Some(2)), turns(None)), (2, 1, 3));
+        let last = |epoch| store.last_turn(&key("c"), epoch).unwrap().map(|e| e.seq);
+        assert_eq!((last(1), last(2), last(3)), (Some(3), Some(4), None));
     });
 }
 

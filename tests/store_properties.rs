@@ -160,6 +160,7 @@ mod properties {
                     let key = SessionKey::new(site, &format!("s{session}"));
                     all += &format!("{:?} {:?} {:?}", store.open(&key, "customer"), store.turns(&key, None), store.turns(&key, Some(2)));
                     all += &format!("{:?} {:?}", store.session_facts(&key, 1), store.answered(&key, "r1"));
+                    all += &format!("{:?} {:?}", store.last_turn(&key, 1), store.last_turn(&key, 9));
                     all += &[Scope::Kb, Scope::Shared, Scope::Session].map(|s| format!("{:?}", store.facts(s, &key))).concat();
                 }
             }

@@ -62,13 +62,14 @@ impl Site {
 
 impl Store for MemoryStore {
     fn install(&self, site: &str, facts: &[Atom], at: i64) -> Result<Installed> {
-        let new = rules::base_of(site, facts)?;
+        rules::check_name("site", site)?;
+        let hash = content_hash(facts);
         let mut sites = self.lock();
-        let hash = content_hash(&new);
+        if sites.get(site).is_some_and(|s| s.state.hash == hash) {
+            return Ok(Installed::Same);
+        }
+        let new = rules::base_of(facts)?;
         if let Some(s) = sites.get(site) {
-            if s.state.hash == hash {
-                return Ok(Installed::Same);
-            }
             let (added, removed) = (new.difference(&s.state.base).count(), s.state.base.difference(&new).count());
             return Ok(Installed::Differs { added, removed });
         }
@@ -78,7 +79,7 @@ impl Store for MemoryStore {
     }
 
     fn rebase(&self, site: &str, facts: &[Atom], at: i64) -> Result<Receipt> {
-        let new = rules::base_of(site, facts)?;
+        let new = rules::base_of(facts)?;
         self.with(site, |s| {
             let changes = canonical(&difference(&s.state.base, &new));
             let any_pending = !changes.is_empty() || !s.state.pending.is_empty();
@@ -186,6 +187,13 @@ impl Store for MemoryStore {
 
     fn turns(&self, key: &SessionKey, epoch: Option<u64>) -> Result<Vec<Entry>> {
         self.with(&key.site, |s| Ok(s.turns(key, epoch)))
+    }
+
+    fn last_turn(&self, key: &SessionKey, epoch: u64) -> Result<Option<Entry>> {
+        self.with(&key.site, |s| {
+            let wanted = |t: &Turn| t.session == key.session && t.epoch == epoch;
+            Ok(s.log.iter().rfind(|e| e.turn().is_some_and(wanted)).cloned())
+        })
     }
 
     fn kb_facts(&self, site: &str) -> Result<Vec<Fact>> {

@@ -131,8 +131,7 @@ fn check_fact(fact: &Atom) -> Result<()> {
 }
 
 /// The facts of a base as a set, each checked.
-pub fn base_of(site: &str, facts: &[Atom]) -> Result<BTreeSet<Atom>> {
-    check_name("site", site)?;
+pub fn base_of(facts: &[Atom]) -> Result<BTreeSet<Atom>> {
     facts.iter().try_for_each(check_fact)?;
     Ok(facts.iter().cloned().collect())
 }

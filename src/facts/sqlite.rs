@@ -138,34 +138,33 @@ fn site_row(tx: &Tx<'_>, site: &str) -> Result<SiteRow> {
 
 impl Store for SqliteStore {
     fn install(&self, site: &str, facts: &[Atom], at: i64) -> Result<Installed> {
-        let new = rules::base_of(site, facts)?;
-        let hash = content_hash(&new);
-        // Nearly always the site is there: look before taking the write lock.
-        let known = |row: Option<SiteRow>, base: &dyn Fn() -> Result<std::collections::BTreeSet<Atom>>| match row {
-            None => Ok(None),
-            Some(row) if row.hash == hash => Ok(Some(Installed::Same)),
-            Some(_) => base().map(|old| Some(Installed::Differs { added: new.difference(&old).count(), removed: old.difference(&new).count() })),
-        };
-        let row = self.read(|conn| rows::site(conn, site))?;
-        if let Some(found) = known(row, &|| self.read(|conn| rows::base(conn, site)))? {
-            return Ok(found);
+        rules::check_name("site", site)?;
+        let hash = content_hash(facts);
+        // Nearly always the site is there with the same facts: look before checking them and taking the write lock.
+        if let Some(row) = self.read(|conn| rows::site(conn, site))? {
+            if row.hash == hash {
+                return Ok(Installed::Same);
+            }
+            let (old, new) = (self.read(|conn| rows::base(conn, site))?, rules::base_of(facts)?);
+            return Ok(Installed::Differs { added: new.difference(&old).count(), removed: old.difference(&new).count() });
         }
-        self.write(|tx| {
-            let failed = |e| tx.failure(&e);
-            let row = rows::site(tx.conn, site).map_err(failed)?;
-            if let Some(found) = known(row, &|| rows::base(tx.conn, site).map_err(failed))? {
-                return Ok(found);
+        let new = rules::base_of(facts)?;
+        let begun = self.write(|tx| {
+            if rows::site(tx.conn, site).map_err(|e| tx.failure(&e))?.is_some() {
+                return Ok(false);
             }
             tx.run("INSERT INTO site (site, hash, seq, kb_head, shared_revision) VALUES (?1, ?2, 0, 0, 0)", (site, &hash))?;
             let row = site_row(tx, site)?;
             let changes = new.iter().map(|f| Change::add(Scope::Kb, f.clone())).collect();
             tx.append(&Draft { site, row: &row, at, cause: Cause::Install { hash: hash.clone() }, changes, begins: false })?;
-            Ok(Installed::New)
-        })
+            Ok(true)
+        })?;
+        // Another process may have begun the site since the look.
+        if begun { Ok(Installed::New) } else { self.install(site, facts, at) }
     }
 
     fn rebase(&self, site: &str, facts: &[Atom], at: i64) -> Result<Receipt> {
-        let new = rules::base_of(site, facts)?;
+        let new = rules::base_of(facts)?;
         self.write(|tx| {
             let row = site_row(tx, site)?;
             let old = rows::base(tx.conn, site).map_err(|e| tx.failure(&e))?;
@@ -276,6 +275,10 @@ impl Store for SqliteStore {
 
     fn turns(&self, key: &SessionKey, epoch: Option<u64>) -> Result<Vec<Entry>> {
         self.read_site(&key.site, |conn, _| rows::turns(conn, key, epoch))
+    }
+
+    fn last_turn(&self, key: &SessionKey, epoch: u64) -> Result<Option<Entry>> {
+        self.read_site(&key.site, |conn, _| rows::last_turn(conn, key, epoch))
     }
 
     fn kb_facts(&self, site: &str) -> Result<Vec<Fact>> {

@@ -173,6 +173,11 @@ pub fn turns(conn: &Connection, key: &SessionKey, epoch: Option<u64>) -> Result<
     all(conn, sql, (&*key.site, &*key.session, epoch.map(bounded)), entry)
 }
 
+pub fn last_turn(conn: &Connection, key: &SessionKey, epoch: u64) -> Result<Option<Entry>> {
+    let sql = entries_where!("site = ?1 AND session = ?2 AND epoch = ?3 AND kind = 'turn' ORDER BY turn DESC LIMIT 1");
+    first(conn, sql, (&*key.site, &*key.session, epoch), entry)
+}
+
 /// The facts of the domain's files as they were last brought in: the fold of the entries that did.
 pub fn base(conn: &Connection, site: &str) -> Result<BTreeSet<Atom>> {
     let sql = entries_where!("site = ?1 AND kind IN ('install', 'rebase') ORDER BY seq");
