@@ -42,6 +42,8 @@ struct Rule {
     without: Vec<Pattern>,
     roles: Vec<Name>,
     count: Option<Name>,
+    /// Only there so that nothing stays unsaid.
+    fallback: bool,
     output: Output,
     origin: Origin,
 }
@@ -101,19 +103,19 @@ impl Templates {
         load::uncovered(self, ontology)
     }
 
-    /// Whether some template has words for this action, whatever it answers.
-    pub fn has_words_for(&self, action: &Atom) -> bool {
-        self.candidates(action).any(|r| r.actions.iter().any(|p| p.matches_atom(action, &mut vec![])))
+    /// Rules of the file that another rule above them hides.
+    pub fn shadowed(&self) -> Vec<Diagnostic> {
+        load::shadowed(self)
+    }
+
+    /// Whether actions of this form have words of their own, not only those of a rule marked as fallback.
+    pub fn has_own_words(&self, action: &Pattern) -> bool {
+        load::own_words(self, action)
     }
 
     /// A term in the domain's words, as explanations and lists need it.
     pub fn term(&self, term: &crate::term::Term) -> String {
         self.words.term(term)
-    }
-
-    fn candidates(&self, action: &Atom) -> impl Iterator<Item = &Rule> {
-        let found = self.by_action.get(&(action.name.clone(), action.args.len()));
-        found.into_iter().flatten().filter_map(|i| self.rules.get(*i))
     }
 
     /// The first rule that fits an action of the reply, with its variables.

@@ -91,6 +91,9 @@ struct RuleText {
     without: OneOrMany,
     #[serde(default)]
     roles: Vec<String>,
+    /// Only there so that nothing stays unsaid: `check` reports what would be said by it.
+    #[serde(default)]
+    fallback: bool,
     #[serde(default)]
     count: Option<String>,
     #[serde(default)]
@@ -326,6 +329,7 @@ impl Reader<'_> {
             without,
             roles: r.roles.iter().map(|n| n.as_str().into()).collect(),
             count: r.count.as_deref().map(Into::into),
+            fallback: r.fallback,
             output,
             origin: self.source.origin(at..at),
         }
@@ -535,6 +539,28 @@ fn as_pattern(arg: &Arg) -> Pattern {
         Arg::Literal(t) => Pattern::Literal(t.clone()),
         Arg::Fun(n, args) => Pattern::Fun(n.clone(), args.iter().map(as_pattern).collect()),
     }
+}
+
+/// Rules that can never be taken, because a rule above them takes every action that they would.
+pub fn shadowed(templates: &Templates) -> Vec<Diagnostic> {
+    let mut out = vec![];
+    for (i, rule) in templates.rules.iter().enumerate() {
+        let takes_all = |above: &Rule| {
+            let unconditional = above.with.is_empty() && above.without.is_empty() && (above.roles.is_empty() || above.roles == rule.roles);
+            let inputs = above.inputs.is_empty() || (!rule.inputs.is_empty() && rule.inputs.iter().all(|q| above.inputs.iter().any(|p| p.covers(q))));
+            unconditional && inputs && rule.actions.iter().all(|q| above.actions.iter().any(|p| p.covers(q)))
+        };
+        if let Some(above) = templates.rules.iter().take(i).find(|r| takes_all(r)) {
+            let d = Diagnostic::warning("T010", rule.origin.clone(), "this rule is never taken");
+            out.push(d.help(format!("the rule at line {} takes every such action; put the special case above it", above.origin.line)));
+        }
+    }
+    out
+}
+
+/// Whether a rule that is no fallback has words for an action of this form.
+pub fn own_words(templates: &Templates, action: &Pattern) -> bool {
+    templates.rules.iter().filter(|r| !r.fallback).any(|r| r.actions.iter().any(|p| p.meets(action)))
 }
 
 /// Action forms without a template that holds in every case.
