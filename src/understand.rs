@@ -1,5 +1,6 @@
 //! Understanding: words to predicates, by several implementations behind one trait.
 
+pub mod flow;
 pub mod hybrid;
 pub mod llm;
 

@@ -1,0 +1,1 @@
+//! A flow as facts: what `rules/core/flow.lp` reads.
