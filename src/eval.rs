@@ -1,1 +1,2 @@
 //! Evaluation against data sets.
+pub mod multiwoz;
