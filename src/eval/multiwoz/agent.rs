@@ -21,7 +21,7 @@ const RULES: [(&str, &str); 2] = [
     ("rules/multiwoz/policy.lp", include_str!("../../../rules/multiwoz/policy.lp")),
 ];
 /// What a turn brings.
-const TURN: [(&str, usize); 5] = [("in", 2), ("said", 1), ("known", 2), ("changed", 2), ("found", 2)];
+const TURN: [(&str, usize); 6] = [("in", 2), ("said", 1), ("known", 2), ("changed", 2), ("found", 2), ("found_by_name", 2)];
 /// What a session keeps.
 const SESSION: [(&str, usize); 4] = [("active", 1), ("offered", 1), ("asked", 1), ("done", 1)];
 
@@ -101,6 +101,10 @@ impl Agent {
             let constraints: Slots = slots(now, d).into_iter().filter(|(_, v)| !is_any(v)).collect();
             let n = i32::try_from(venues.query(d, &constraints).len()).unwrap_or(i32::MAX);
             out.push(atom("found", &[d], Some(n)));
+            if let Some(name) = constraints.get("name").filter(|_| d != "train") {
+                let n = i32::try_from(venues.query(d, &Slots::from([("name".to_owned(), name.clone())])).len()).unwrap_or(i32::MAX);
+                out.push(atom("found_by_name", &[d], Some(n)));
+            }
         }
         out
     }
