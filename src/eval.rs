@@ -3,3 +3,4 @@
 pub mod adversary;
 pub mod dialogues;
 pub mod invariants;
+pub mod multiwoz;

@@ -286,7 +286,7 @@ impl Engine {
 
     fn base(&self, site: &Name, role: &str, version: u64, revision: u64, shared: &[crate::facts::Fact]) -> Result<reason::Base, TurnError> {
         let Some(rules) = self.domain.rules.get(role) else { return Err(ReasonError::NoModel.into()) };
-        self.bases.get(site, role, version, revision, shared, rules, || self.store.kb(site, version).map_err(TurnError::from))
+        self.bases.get((site, role, version), (revision, shared), rules, || self.store.kb(site, version).map_err(TurnError::from))
     }
 
     /// What a turn would come to, decided on what the store holds now and then forgotten.

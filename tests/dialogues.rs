@@ -1,5 +1,7 @@
 //! Every dialogue file of `tests/dialogues`, each dialogue one test, each run by the evaluator alone and confirmed by clingo.
 
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot be set up must fail loudly")]
+
 use std::sync::Arc;
 
 use duologue::domain::{Domain, Files};

@@ -212,10 +212,10 @@ fn unmet(step: &Step, record: &TurnRecord) -> Vec<String> {
 
 /// Whether an atom matches a pattern: `_` stands for any argument, `name/arity` for any atom of that predicate.
 pub fn matches(pattern: &str, atom: &Atom) -> bool {
-    if let Some((name, arity)) = pattern.rsplit_once('/') {
-        if !name.contains('(') {
-            return &*atom.name == name && arity.parse() == Ok(atom.args.len());
-        }
+    if let Some((name, arity)) = pattern.rsplit_once('/')
+        && !name.contains('(')
+    {
+        return &*atom.name == name && arity.parse() == Ok(atom.args.len());
     }
     // A lone underscore is no term, so it is read as a constant that nobody can say.
     let Ok(pattern) = Atom::parse(&wild(pattern)) else { return false };

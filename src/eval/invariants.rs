@@ -13,7 +13,14 @@ use crate::turn::{Engine, TurnRecord};
 /// The compiled invariants of a domain.
 pub struct Invariants {
     rules: Arc<Rules>,
-    last: std::sync::Mutex<Option<(Vec<Atom>, Arc<Vec<Atom>>, Base)>>,
+    last: std::sync::Mutex<Option<Last>>,
+}
+
+/// The base that was built last, with the facts it was built from: most turns need the same.
+struct Last {
+    shared: Vec<Atom>,
+    kb: Arc<Vec<Atom>>,
+    base: Base,
 }
 
 /// What held before a turn.
@@ -97,10 +104,10 @@ impl Invariants {
         let kb = store.kb(&before.key.site, before.kb_version).map_err(|e| e.to_string())?;
         let mut last = self.last.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let base = match &*last {
-            Some((s, k, b)) if s == shared && k == &kb => b.clone(),
+            Some(l) if l.shared == shared && l.kb == kb => l.base.clone(),
             _ => Base::build(&self.rules, &kb, shared).map_err(|e| e.to_string())?,
         };
-        *last = Some((shared.to_vec(), kb, base.clone()));
+        *last = Some(Last { shared: shared.to_vec(), kb, base: base.clone() });
         let outcome = decide(&base, facts, Reasoner::Fast, &Budget::default()).map_err(|e| e.to_string())?;
         Ok(outcome.shown().iter().filter(|a| &*a.name == "violation").map(|a| format!("invariant {a}")).collect())
     }

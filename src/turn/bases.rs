@@ -34,11 +34,8 @@ impl Bases {
     /// The base of a site for a role's rules, at a kb version and a revision of the shared facts.
     pub fn get(
         &self,
-        site: &Name,
-        role: &str,
-        version: u64,
-        revision: u64,
-        shared: &[Fact],
+        (site, role, version): (&Name, &str, u64),
+        (revision, shared): (u64, &[Fact]),
         rules: &Arc<Rules>,
         kb: impl FnOnce() -> Result<Arc<Vec<Atom>>, TurnError>,
     ) -> Result<Base, TurnError> {

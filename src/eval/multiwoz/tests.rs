@@ -1,0 +1,97 @@
+//! The evaluator against published systems, and the policy on recorded dialogues.
+
+use super::*;
+
+/// The data directory given by `DUOLOGUE_MULTIWOZ`; without it the tests that need the whole data set are skipped.
+fn full() -> Option<PathBuf> {
+    std::env::var_os("DUOLOGUE_MULTIWOZ").map(PathBuf::from)
+}
+
+fn round(x: f64, digits: i32) -> f64 {
+    let by = 10.0_f64.powi(digits);
+    (x * by).round() / by
+}
+
+/// Scores of the reference evaluator for published systems, on the same files.
+#[test]
+fn published_systems_score_what_the_reference_evaluator_prints() {
+    let Some(data) = full() else { return };
+    let expected: BTreeMap<String, Value> = data::json(&data.join("expected_scores.json")).unwrap();
+    let mut benchmark = Benchmark::read(&data, "test").unwrap();
+    let mut checked = 0;
+    for (name, e) in &expected {
+        let file = data.join("sample_predictions").join(format!("{name}.json"));
+        if !file.exists() {
+            continue;
+        }
+        let s = benchmark.score(&benchmark.system(&file).unwrap());
+        checked += 1;
+        assert_eq!(round(s.inform, 1), e["inform"].as_f64().unwrap(), "{name} inform");
+        assert_eq!(round(s.success, 1), e["success"].as_f64().unwrap(), "{name} success");
+        assert_eq!(round(s.bleu, 2), e["bleu"].as_f64().unwrap(), "{name} bleu");
+        for (d, x) in e["inform_by_domain"].as_object().unwrap().iter().filter(|(d, _)| *d != "total") {
+            assert_eq!(round(s.domains[d].inform, 1), x.as_f64().unwrap(), "{name} inform {d}");
+            assert_eq!(round(s.domains[d].success, 1), e["success_by_domain"][d].as_f64().unwrap(), "{name} success {d}");
+        }
+        if let Some(t) = e.get("dst").filter(|t| t.is_object()) {
+            let own = s.tracking.unwrap();
+            assert_eq!(round(own.joint_accuracy, 3), t["joint_accuracy"].as_f64().unwrap(), "{name} joint accuracy");
+            assert_eq!(round(own.slot_f1, 3), t["slot_f1"].as_f64().unwrap(), "{name} slot F1");
+        }
+    }
+    assert!(checked > 3);
+    for (part, single) in [("dev", false), ("dev-single", true)] {
+        if single {
+            benchmark.dialogues.retain(|d| d.goals.len() == 1);
+        }
+        let bounds = benchmark.bounds();
+        for (name, bound) in [("all_placeholders", "every placeholder in every turn"), ("reference_responses", "the recorded replies")] {
+            let (e, s) = (&expected[&format!("{name}+gold_states/{part}")], &bounds[bound]);
+            assert_eq!(round(s.inform, 1), e["inform"].as_f64().unwrap(), "{name} {part} inform");
+            assert_eq!(round(s.success, 1), e["success"].as_f64().unwrap(), "{name} {part} success");
+        }
+    }
+}
+
+/// Everything that the companion files hold follows from the dialogues themselves.
+#[test]
+fn companion_files_can_be_rebuilt() {
+    let Some(dir) = full() else { return };
+    let bare = tempfile::tempdir().unwrap();
+    std::fs::copy(dir.join("test_mwoz21.jsonl"), bare.path().join("test_mwoz21.jsonl")).unwrap();
+    let spellings = Spellings::parse(include_str!("../../../kb/multiwoz/normalise.json")).unwrap();
+    let given = data::dialogues(&dir, "test", &spellings).unwrap();
+    let rebuilt = data::dialogues(bare.path(), "test", &spellings).unwrap();
+    let mut other_words = 0;
+    for (g, r) in given.iter().zip(&rebuilt) {
+        for (d, goal) in &g.goals {
+            assert_eq!(goal.informable, r.goals[d].informable, "{}", g.id);
+            assert_eq!(goal.requestable, r.goals[d].requestable, "{}", g.id);
+        }
+        for (a, b) in g.turns.iter().zip(&r.turns) {
+            assert_eq!(a.state, b.state, "{}", g.id);
+            assert_eq!(a.booked.iter().collect::<std::collections::BTreeSet<_>>(), b.booked.iter().collect(), "{}", g.id);
+            other_words += usize::from(a.reference != b.reference);
+        }
+    }
+    assert!(other_words < 20, "{other_words} references differ");
+}
+
+#[test]
+fn the_rules_load_without_a_complaint() {
+    Agent::new(Reasoner::Fast).unwrap();
+}
+
+/// Prints the report for the fold range in `DUOLOGUE_FOLDS` of the validation dialogues.
+#[test]
+#[ignore = "a measurement, not a check"]
+fn measure() {
+    let Some(data) = full() else { return };
+    let folds = std::env::var("DUOLOGUE_FOLDS").unwrap_or_default();
+    let (from, to) = folds.split_once("..").map_or((0, 60), |(a, b)| (a.parse().unwrap(), b.parse().unwrap()));
+    let split = std::env::var("DUOLOGUE_SPLIT").unwrap_or_else(|_| "val".to_owned());
+    let states = if std::env::var("DUOLOGUE_STATES").is_ok_and(|s| s == "own") { States::Own } else { States::Oracle };
+    let predictions = std::env::var_os("DUOLOGUE_PREDICTIONS").map(PathBuf::from);
+    let report = run(&Args { data, split, states, folds: from..to, predictions, ..Args::default() }).unwrap();
+    println!("{report}");
+}
