@@ -6,23 +6,36 @@ use petgraph::algo::tarjan_scc;
 use petgraph::graph::{DiGraph, NodeIndex};
 use petgraph::visit::EdgeRef;
 
-use super::syntax::{Head, Item, Kind, Literal, Predicate, Sign, Statement};
+use super::syntax::{Expr, Head, Item, Kind, Literal, Pattern, Predicate, Sign, Statement};
 
-/// The predicates of a program and how they depend on each other.
+/// The rules of a program and how they depend on each other.
+///
+/// Rules depend on rules, not predicates on predicates: a rule for `act(2,K,add(F))` does not depend on one for `act(3,1,price(P))`.
 #[derive(Clone, Debug, Default)]
 pub struct Analysis {
-    /// Groups of predicates that depend on each other, those they depend on first.
-    pub groups: Vec<Vec<Predicate>>,
-    /// Groups that depend on themselves.
-    pub recursive: BTreeSet<Predicate>,
-    /// Predicates decided by clingo alone, with the reason.
-    pub left: BTreeMap<Predicate, &'static str>,
-    /// Predicates that follow from the stored facts of the site alone.
-    pub fixed: BTreeSet<Predicate>,
-    /// Predicates that what is shown, or a constraint, depends on.
-    pub reached: BTreeSet<Predicate>,
+    /// Statements that depend on each other, those they depend on first.
+    pub groups: Vec<Group>,
+    /// Statements decided by clingo alone, with the reason.
+    pub left: BTreeMap<usize, &'static str>,
+    /// Statements that follow from the stored facts of the site alone.
+    pub fixed: BTreeSet<usize>,
+    /// Statements that what is shown, or a constraint, depends on.
+    pub reached: BTreeSet<usize>,
+    /// Every predicate that is mentioned.
+    pub predicates: BTreeSet<Predicate>,
+    /// Predicates that some rule left to clingo derives.
+    pub left_predicates: BTreeSet<Predicate>,
     /// Head → what its rules mention; `true` where truth is passed on monotonically.
     pub edges: BTreeSet<(Predicate, Predicate, bool)>,
+}
+
+/// Statements that depend on each other.
+#[derive(Clone, Debug, Default)]
+pub struct Group {
+    /// Their numbers, in the order of the files.
+    pub statements: Vec<usize>,
+    /// Whether they depend on their own heads.
+    pub recursive: bool,
 }
 
 /// The predicates a statement's head derives.
@@ -56,34 +69,70 @@ pub fn mentions(head: &Head, body: &[Item]) -> Vec<(Predicate, bool)> {
     out
 }
 
+/// The atoms a statement's head may derive.
+fn head_patterns(head: &Head) -> Vec<&Pattern> {
+    match head {
+        Head::None => Vec::new(),
+        Head::Atom(p) => vec![p],
+        Head::Disjunction(es) | Head::Choice(es) => {
+            es.iter().filter_map(|e| if let Literal::Atom { atom, .. } = &e.literal { Some(atom) } else { None }).collect()
+        }
+    }
+}
+
+/// The atoms a body mentions, with whether each passes truth on monotonically.
+fn body_patterns<'a>(head: &'a Head, body: &'a [Item]) -> Vec<(&'a Pattern, bool)> {
+    let mut out = Vec::new();
+    for (l, direct) in body.iter().flat_map(Item::literals) {
+        if let Literal::Atom { sign, atom } = l {
+            out.push((atom, direct && *sign == Sign::Plain));
+        }
+    }
+    if let Head::Disjunction(es) | Head::Choice(es) = head {
+        for l in es.iter().flat_map(|e| &e.condition) {
+            if let Literal::Atom { atom, .. } = l {
+                out.push((atom, false));
+            }
+        }
+    }
+    out
+}
+
+/// Whether two terms may have an instance in common, variables of both taken apart.
+fn may_meet(a: &Expr, b: &Expr) -> bool {
+    match (a, b) {
+        (Expr::Int(x), Expr::Int(y)) => x == y,
+        (Expr::Const(x), Expr::Const(y)) | (Expr::Str(x), Expr::Str(y)) => x == y,
+        (Expr::Fun(f, x), Expr::Fun(g, y)) => f == g && x.len() == y.len() && x.iter().zip(y).all(|(a, b)| may_meet(a, b)),
+        (Expr::Int(_) | Expr::Const(_) | Expr::Str(_) | Expr::Fun(..), Expr::Int(_) | Expr::Const(_) | Expr::Str(_) | Expr::Fun(..)) => false,
+        _ => true,
+    }
+}
+
+fn patterns_meet(a: &Pattern, b: &Pattern) -> bool {
+    a.name == b.name && a.args.len() == b.args.len() && a.args.iter().zip(&b.args).all(|(a, b)| may_meet(a, b))
+}
+
 /// Analyses the rules; `moving` are the predicates that session and turn may give, `unplanned` the statements the evaluator cannot plan.
 pub fn analyse(statements: &[Statement], moving: &BTreeSet<Predicate>, unplanned: &BTreeMap<usize, &'static str>) -> Analysis {
-    let mut a = Analysis::default();
-    let mut shown = BTreeSet::new();
+    let mut a = Analysis { predicates: moving.clone(), ..Analysis::default() };
+    let mut graph: DiGraph<usize, bool> = DiGraph::new();
+    let mut nodes: BTreeMap<usize, NodeIndex> = BTreeMap::new();
+    let mut derivers: BTreeMap<Predicate, Vec<(usize, &Pattern)>> = BTreeMap::new();
+    let mut shown: BTreeSet<Predicate> = BTreeSet::new();
     let mut shows = false;
-    let mut roots = BTreeSet::new();
-    let mut all = moving.clone();
     for (n, s) in statements.iter().enumerate() {
         match &s.kind {
             Kind::Rule { head, body } => {
-                let heads = heads(head);
-                let mentioned = mentions(head, body);
-                all.extend(heads.iter().cloned().chain(mentioned.iter().map(|(p, _)| p.clone())));
-                let why = match head {
-                    Head::Disjunction(_) => Some("a disjunction"),
-                    Head::Choice(_) => Some("a choice"),
-                    _ => unplanned.get(&n).copied(),
-                };
+                nodes.insert(n, graph.add_node(n));
+                let heads = head_patterns(head);
                 for h in &heads {
-                    if let Some(why) = why {
-                        a.left.entry(h.clone()).or_insert(why);
-                    }
-                    for (m, plain) in &mentioned {
-                        a.edges.insert((h.clone(), m.clone(), *plain));
-                    }
+                    derivers.entry(h.predicate()).or_default().push((n, h));
+                    a.predicates.insert(h.predicate());
                 }
-                if heads.is_empty() {
-                    roots.extend(mentioned.into_iter().map(|(p, _)| p));
+                for (m, plain) in body_patterns(head, body) {
+                    a.predicates.insert(m.predicate());
+                    a.edges.extend(heads.iter().map(|h| (h.predicate(), m.predicate(), plain)));
                 }
             }
             Kind::Show(p) => {
@@ -91,72 +140,94 @@ pub fn analyse(statements: &[Statement], moving: &BTreeSet<Predicate>, unplanned
                 shown.insert(p.clone());
             }
             Kind::ShowNothing => shows = true,
-            Kind::Optimise(body) => roots.extend(mentions(&Head::None, body).into_iter().map(|(p, _)| p)),
             _ => {}
         }
     }
-    let mut graph: DiGraph<Predicate, bool> = DiGraph::new();
-    let nodes: BTreeMap<Predicate, NodeIndex> = all.iter().map(|p| (p.clone(), graph.add_node(p.clone()))).collect();
-    for (h, m, plain) in &a.edges {
-        if let (Some(h), Some(m)) = (nodes.get(h), nodes.get(m)) {
-            graph.add_edge(*h, *m, *plain);
+    let producers = |p: &Pattern| derivers.get(&p.predicate()).into_iter().flatten().filter(|(_, h)| patterns_meet(h, p)).map(|(n, _)| *n).collect::<Vec<_>>();
+    let mut open: Vec<usize> = Vec::new();
+    for (n, s) in statements.iter().enumerate() {
+        match &s.kind {
+            Kind::Rule { head, body } => {
+                for (m, plain) in body_patterns(head, body) {
+                    for d in producers(m) {
+                        if let (Some(from), Some(to)) = (nodes.get(&n), nodes.get(&d)) {
+                            graph.add_edge(*from, *to, plain);
+                        }
+                    }
+                }
+                let heads = head_patterns(head);
+                if heads.is_empty() || !shows || heads.iter().any(|h| shown.contains(&h.predicate())) {
+                    open.push(n);
+                }
+            }
+            Kind::Optimise(body) => open.extend(body_patterns(&Head::None, body).into_iter().flat_map(|(p, _)| producers(p))),
+            _ => {}
         }
     }
-    // Edges lead from heads to what they need, so a component comes after all that it depends on.
+    while let Some(n) = open.pop() {
+        if a.reached.insert(n)
+            && let Some(node) = nodes.get(&n)
+        {
+            open.extend(graph.neighbors(*node).filter_map(|m| graph.node_weight(m).copied()));
+        }
+    }
+    // Edges lead from rules to what they need, so a component comes after all that it depends on.
     for component in tarjan_scc(&graph) {
-        let inside: BTreeSet<NodeIndex> = component.iter().copied().collect();
-        let (mut recursive, mut negative) = (false, false);
-        for n in &component {
-            for e in graph.edges(*n).filter(|e| inside.contains(&e.target())) {
-                recursive = true;
-                negative |= !e.weight();
-            }
-        }
-        let mut group: Vec<Predicate> = component.iter().filter_map(|n| graph.node_weight(*n).cloned()).collect();
-        group.sort();
-        if recursive {
-            a.recursive.extend(group.iter().cloned());
-        }
-        if negative {
-            for p in &group {
-                a.left.entry(p.clone()).or_insert("a predicate that depends on its own absence");
-            }
-        }
-        let needs: BTreeSet<Predicate> =
-            component.iter().flat_map(|n| graph.neighbors(*n)).filter_map(|n| graph.node_weight(n).cloned()).filter(|p| !group.contains(p)).collect();
-        let left = group.iter().any(|p| a.left.contains_key(p));
-        if left || needs.iter().any(|p| a.left.contains_key(p)) {
-            for p in &group {
-                a.left.entry(p.clone()).or_insert("something left to clingo");
-            }
-        }
-        if !group.iter().any(|p| moving.contains(p) || a.left.contains_key(p)) && needs.iter().all(|p| a.fixed.contains(p)) {
-            a.fixed.extend(group.iter().cloned());
-        }
-        a.groups.push(group);
+        a.add_group(statements, moving, unplanned, &graph, &component);
     }
-    let mut open: Vec<Predicate> = if shows { shown.into_iter().chain(roots).collect() } else { all.into_iter().collect() };
-    while let Some(p) = open.pop() {
-        if a.reached.insert(p.clone()) {
-            open.extend(a.edges.iter().filter(|(h, ..)| *h == p).map(|(_, m, _)| m.clone()));
-        }
-    }
+    let left: Vec<Predicate> =
+        a.left.keys().filter_map(|n| statements.get(*n)).flat_map(|s| if let Kind::Rule { head, .. } = &s.kind { heads(head) } else { Vec::new() }).collect();
+    a.left_predicates.extend(left);
     a
 }
 
 impl Analysis {
-    /// The dependency graph in Graphviz's language.
+    fn add_group(
+        &mut self,
+        statements: &[Statement],
+        moving: &BTreeSet<Predicate>,
+        unplanned: &BTreeMap<usize, &'static str>,
+        graph: &DiGraph<usize, bool>,
+        component: &[NodeIndex],
+    ) {
+        let inside: BTreeSet<NodeIndex> = component.iter().copied().collect();
+        let (mut recursive, mut negative) = (false, false);
+        for e in component.iter().flat_map(|n| graph.edges(*n)).filter(|e| inside.contains(&e.target())) {
+            recursive = true;
+            negative |= !e.weight();
+        }
+        let mut group: Vec<usize> = component.iter().filter_map(|n| graph.node_weight(*n).copied()).collect();
+        group.sort_unstable();
+        let needs: BTreeSet<usize> =
+            component.iter().flat_map(|n| graph.neighbors(*n)).filter_map(|n| graph.node_weight(n).copied()).filter(|n| !group.contains(n)).collect();
+        let own = group.iter().find_map(|n| match statements.get(*n).map(|s| &s.kind) {
+            Some(Kind::Rule { head: Head::Disjunction(_), .. }) => Some("a disjunction"),
+            Some(Kind::Rule { head: Head::Choice(_), .. }) => Some("a choice"),
+            _ => unplanned.get(n).copied(),
+        });
+        let why = own
+            .or_else(|| negative.then_some("a rule that depends on its own absence"))
+            .or_else(|| needs.iter().any(|n| self.left.contains_key(n)).then_some("it needs something left to clingo"));
+        if let Some(why) = why {
+            self.left.extend(group.iter().map(|n| (*n, why)));
+        } else if needs.iter().all(|n| self.fixed.contains(n)) && !group.iter().any(|n| statements.get(*n).is_some_and(|s| reads_any(s, moving))) {
+            self.fixed.extend(group.iter().copied());
+        }
+        self.groups.push(Group { statements: group, recursive });
+    }
+}
+
+fn reads_any(s: &Statement, moving: &BTreeSet<Predicate>) -> bool {
+    matches!(&s.kind, Kind::Rule { head, body } if mentions(head, body).iter().any(|(p, _)| moving.contains(p)))
+}
+
+impl Analysis {
+    /// The predicates that depend on each other, in Graphviz's language; dashed: left to clingo, dotted: by absence or aggregate.
     pub fn dot(&self) -> String {
         let mut out = String::from("digraph rules {\n  rankdir=LR;\n");
         let name = |p: &Predicate| format!("\"{}/{}\"", p.0, p.1);
-        for p in self.groups.iter().flatten() {
-            let style = if self.left.contains_key(p) {
-                " [shape=box,style=dashed]"
-            } else if self.fixed.contains(p) {
-                " [shape=box]"
-            } else {
-                ""
-            };
+        for p in &self.predicates {
+            let style = if self.left_predicates.contains(p) { " [shape=box,style=dashed]" } else { "" };
             out.push_str(&format!("  {}{style};\n", name(p)));
         }
         for (h, m, plain) in &self.edges {
@@ -164,5 +235,25 @@ impl Analysis {
         }
         out.push_str("}\n");
         out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diag::Source;
+
+    #[test]
+    fn rules_depend_on_rules_whose_heads_they_can_use() {
+        let (s, d) = crate::reason::syntax::parse::parse(&Source::new(
+            "a.lp",
+            "act(2,F) :- in(F). act(3,f(N)) :- N = #count { F : act(2,F) }. p(X) :- act(3,g(X)), not p(1). q :- not r. r :- not q. s :- q. t(X) :- kb(X). #show act/2. #show s/0.",
+        ));
+        assert_eq!(d, []);
+        let a = analyse(&s, &[("in".into(), 1)].into(), &BTreeMap::new());
+        assert_eq!(a.left.keys().copied().collect::<Vec<_>>(), [2, 3, 4, 5]);
+        assert_eq!(a.fixed.iter().copied().collect::<Vec<_>>(), [6]);
+        assert_eq!(a.reached.iter().copied().collect::<Vec<_>>(), [0, 1, 3, 4, 5]);
+        assert!(a.dot().contains("\"act/2\" -> \"act/2\" [style=dotted]"));
     }
 }

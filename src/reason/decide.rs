@@ -136,7 +136,7 @@ fn one_model(slice: &Slice, budget: &Budget) -> Result<Vec<Atom>, ReasonError> {
 fn compare(outcome: &Outcome, model: &[Atom], slice: &Slice) -> Result<(), ReasonError> {
     let rules = outcome.base.rules();
     let fixed = outcome.base.shown();
-    let both = |a: &Atom| !rules.analysis.left.contains_key(&(a.name.clone(), a.args.len()));
+    let both = |a: &Atom| !rules.analysis.left_predicates.contains(&(a.name.clone(), a.args.len()));
     let missing = outcome.shown.iter().find(|a| both(a) && model.binary_search(a).is_err() && fixed.binary_search(a).is_err());
     let extra = model.iter().find(|a| both(a) && outcome.shown.binary_search(a).is_err());
     let difference = match (missing, extra) {

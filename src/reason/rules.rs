@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::analyse::{Analysis, analyse, heads, mentions};
+use super::analyse::{Analysis, analyse, heads};
 use super::eval::plan::NoPlan;
 use super::eval::store::RelId;
 use super::eval::terms::Terms;
-use super::eval::{FALSE, Program, Query, Stratum, normal, plain};
+use super::eval::{Program, Query, Stratum, normal};
 use super::syntax::{Expr, Head, Item, Kind, Literal, Predicate, Statement, parse};
 use crate::diag::{Diagnostic, Origin, Severity, Source, did_you_mean};
 use crate::term::Name;
@@ -119,7 +119,7 @@ impl Rules {
             return Err(errors.into_iter().chain(warnings).collect());
         }
         let analysis = analyse(&statements, &moving, &unplanned);
-        let (program, left) = compile(&statements, &analysis, &unplanned);
+        let (program, left) = compile(&statements, &analysis);
         unreached(&statements, &analysis, &mut warnings);
 
         let mut shown = Vec::new();
@@ -132,9 +132,9 @@ impl Rules {
                 }
             }
         } else {
-            shown = analysis.groups.iter().flatten().map(|p| (program.layouts.relation(p), p.clone())).collect();
+            shown = analysis.predicates.iter().map(|p| (program.layouts.relation(p), p.clone())).collect();
         }
-        for p in moving.iter().chain(signature.stored.keys()).chain(analysis.groups.iter().flatten()) {
+        for p in moving.iter().chain(signature.stored.keys()).chain(&analysis.predicates) {
             program.layouts.relation(p);
         }
         shown.sort_by(|a, b| a.1.cmp(&b.1));
@@ -166,13 +166,8 @@ impl Rules {
 
     /// The rules that clingo alone decides, with the reason.
     pub fn left_to_clingo(&self) -> Vec<(&Statement, &'static str)> {
-        let why = |s: &Statement| match &s.kind {
-            Kind::Rule { head, body } => {
-                heads(head).iter().chain(mentions(head, body).iter().map(|(p, _)| p)).find_map(|p| self.analysis.left.get(p).copied()).unwrap_or("a constraint")
-            }
-            _ => "optimisation",
-        };
-        self.left.iter().filter_map(|n| self.statements.get(*n)).map(|s| (s, why(s))).collect()
+        let why = |n: &usize| self.analysis.left.get(n).copied().unwrap_or("optimisation");
+        self.left.iter().filter_map(|n| self.statements.get(*n).map(|s| (s, why(n)))).collect()
     }
 
     /// Who owns a predicate's facts; `None` for what is derived or unknown.
@@ -244,69 +239,45 @@ fn plain_rules(s: &Statement) -> Vec<normal::Plain> {
     }
 }
 
-fn compile(statements: &[Statement], analysis: &Analysis, unplanned: &BTreeMap<usize, &'static str>) -> (Program, Vec<usize>) {
+fn compile(statements: &[Statement], analysis: &Analysis) -> (Program, Vec<usize>) {
     let mut program = Program::default();
-    let mut left = Vec::new();
-    let mut by_head: BTreeMap<Predicate, Vec<usize>> = BTreeMap::new();
-    let constraint: Predicate = (FALSE.into(), 0);
-    for (n, s) in statements.iter().enumerate() {
-        match &s.kind {
-            Kind::Rule { head, body } => {
-                let hs = heads(head);
-                let is_left = |p: &Predicate| analysis.left.contains_key(p);
-                if unplanned.contains_key(&n)
-                    || hs.iter().any(is_left)
-                    || matches!(head, Head::Choice(_) | Head::Disjunction(_))
-                    || mentions(head, body).iter().any(|(p, _)| is_left(p))
-                {
-                    left.push(n);
-                } else if let [one] = hs.as_slice() {
-                    by_head.entry(one.clone()).or_default().push(n);
-                } else {
-                    by_head.entry(constraint.clone()).or_default().push(n);
-                }
-            }
-            Kind::Optimise(_) => left.push(n),
-            _ => {}
-        }
-    }
-    let constraints = vec![constraint.clone()];
-    for group in analysis.groups.iter().chain([&constraints]) {
-        let members: BTreeSet<Predicate> = group.iter().cloned().collect();
-        let recursive = group.iter().any(|p| analysis.recursive.contains(p));
-        let reached = group == &constraints || group.iter().any(|p| analysis.reached.contains(p));
-        let (mut fixed, mut moving) = (Stratum { recursive, ..Stratum::default() }, Stratum { recursive, ..Stratum::default() });
-        for n in group.iter().filter_map(|p| by_head.get(p)).flatten() {
-            let Some(s) = statements.get(*n) else { continue };
-            let Kind::Rule { head, body } = &s.kind else { continue };
-            let still = mentions(head, body).iter().all(|(p, _)| analysis.fixed.contains(p));
-            if !still && !reached {
+    let left = statements.iter().enumerate().filter(|(n, s)| analysis.left.contains_key(n) || matches!(s.kind, Kind::Optimise(_))).map(|(n, _)| n).collect();
+    for group in &analysis.groups {
+        let members: Vec<&Statement> = group.statements.iter().filter_map(|n| statements.get(*n)).collect();
+        let derived: BTreeSet<Predicate> = members.iter().flat_map(|s| if let Kind::Rule { head, .. } = &s.kind { heads(head) } else { Vec::new() }).collect();
+        let inside = if group.recursive { derived } else { BTreeSet::new() };
+        let mut stratum = Stratum { recursive: group.recursive, ..Stratum::default() };
+        let fixed = group.statements.iter().all(|n| analysis.fixed.contains(n));
+        for (n, s) in group.statements.iter().zip(members) {
+            if analysis.left.contains_key(n) || !fixed && !analysis.reached.contains(n) {
                 continue;
             }
             for (head, body) in plain_rules(s) {
-                if let Ok(id) = program.add(*n, head.as_ref(), body, &members) {
-                    if still { fixed.rules.push(id) } else { moving.rules.push(id) }
+                if let Ok(id) = program.add(*n, head.as_ref(), body, &inside) {
+                    stratum.rules.push(id);
                 }
             }
         }
-        if !fixed.rules.is_empty() {
-            program.fixed.push(fixed);
-        }
-        if !moving.rules.is_empty() {
-            program.moving.push(moving);
+        if !stratum.rules.is_empty() {
+            if fixed { program.fixed.push(stratum) } else { program.moving.push(stratum) }
         }
     }
     (program, left)
 }
 
 fn unreached(statements: &[Statement], analysis: &Analysis, warnings: &mut Vec<Diagnostic>) {
-    for s in statements {
-        if let Kind::Rule { head: Head::Atom(h), body } = &s.kind {
-            let p = h.predicate();
-            if !analysis.reached.contains(&p) && !analysis.fixed.contains(&p) && body.iter().any(|i| plain(i).is_some()) {
-                let d = Diagnostic::warning("rule-never-used", s.origin.clone(), format!("nothing that is shown depends on `{}/{}`", p.0, p.1));
-                warnings.push(d.help("show the predicate, use it in a rule that leads to something shown, or remove the rule"));
-            }
+    for (n, s) in statements.iter().enumerate() {
+        if let Kind::Rule { head: Head::Atom(h), body } = &s.kind
+            && !analysis.reached.contains(&n)
+            && !analysis.fixed.contains(&n)
+            && !body.is_empty()
+        {
+            let d = Diagnostic::warning(
+                "rule-never-used",
+                s.origin.clone(),
+                format!("nothing that is shown depends on this rule for `{}/{}`", h.name, h.args.len()),
+            );
+            warnings.push(d.help("show the predicate, use it in a rule that leads to something shown, or remove the rule"));
         }
     }
 }

@@ -394,7 +394,8 @@ fn literal_text(l: &Literal, env: &Env<'_>) -> String {
         Sign::NotNot => "not not ",
     };
     match l {
-        Literal::Atom { sign: s, atom } => format!("{}{}", sign(*s), pattern_text(atom, env)),
+        Literal::Atom { sign: s, atom } if atom.args.is_empty() => format!("{}{}", sign(*s), atom.name),
+        Literal::Atom { sign: s, atom } => format!("{}{}({})", sign(*s), atom.name, atom.args.iter().map(|a| expr_text(a, env)).collect::<Vec<_>>().join(",")),
         Literal::Compare { sign: s, left, rest, .. } => {
             let mut out = format!("{}{}", sign(*s), expr_text(left, env));
             for (rel, e) in rest {
