@@ -290,7 +290,7 @@ impl Program<'_> {
 
     /// Rules that leave a choice: the same facts would give several decisions, or none.
     pub fn ambiguous(&self, analysis: &Analysis, found: &mut Vec<Diagnostic>) {
-        for s in self.statements {
+        for (n, s) in self.statements.iter().enumerate() {
             let Kind::Rule { head, body } = &s.kind else { continue };
             match head {
                 Head::Choice(_) => found.push(
@@ -304,15 +304,16 @@ impl Program<'_> {
                 _ => {}
             }
             for h in heads(head) {
-                let Some(group) = analysis.groups.iter().find(|g| g.contains(&h)) else { continue };
+                let Some(group) = analysis.groups.iter().find(|g| g.recursive && g.statements.contains(&n)) else { continue };
+                let derived: BTreeSet<Predicate> = group.statements.iter().filter_map(|n| self.statements.get(*n)).flat_map(derives).collect();
                 for (p, plain) in mentions(head, body) {
-                    if plain || !group.contains(&p) || !analysis.recursive.contains(&h) {
+                    if plain || !derived.contains(&p) {
                         continue;
                     }
                     let at = literals(head, body).into_iter().filter_map(|(l, _)| atom_of(l)).find(|a| a.predicate() == p).map(|a| self.at(s, a.span.clone()));
                     let at = at.unwrap_or_else(|| s.origin.clone());
                     let (name, other) = (format!("{}/{}", h.0, h.1), format!("{}/{}", p.0, p.1));
-                    let d = if h == p && group.len() == 1 {
+                    let d = if h == p && derived.len() == 1 {
                         Diagnostic::error("rule-no-model", at, format!("the rules may admit no model: `{name}` depends on its own absence"))
                     } else {
                         Diagnostic::error("rule-two-models", at, format!("the rules admit two models: `{name}` and `{other}` depend on each other's absence"))
@@ -396,4 +397,12 @@ fn wrong_form<'a>(
         Verdict::WrongArity => Diagnostic::error(code, at, format!("the {kind} `{name}` has {arity} arguments here")).help(same()),
         Verdict::WrongArguments => Diagnostic::error(code, at, format!("these arguments fit no {kind} `{name}`")).help(same()),
     })
+}
+
+/// The predicates a statement derives.
+fn derives(s: &Statement) -> Vec<Predicate> {
+    match &s.kind {
+        Kind::Rule { head, .. } => heads(head),
+        _ => vec![],
+    }
 }

@@ -141,7 +141,9 @@ impl Listener {
             after: with(format!(r"^\w+[ -]?(?:or more |more |other |additional |\w+ )?(?:{any})\b")),
             best: with(format!(r"\b(?:highest|best|high|good|top) (?:{any})\b")),
             lacks: if names_itself {
-                with(format!(r"(?:don'?t|do not|forgot|can'?t|cannot|not sure|no idea|lost|unsure)[^.!?]{{0,40}}\b(?:{any})\b|\b(?:{any})\b[^.!?]{{0,25}}(?:don'?t|forgot|can'?t)"))
+                with(format!(
+                    r"(?:don'?t|do not|forgot|can'?t|cannot|not sure|no idea|lost|unsure)[^.!?]{{0,40}}\b(?:{any})\b|\b(?:{any})\b[^.!?]{{0,25}}(?:don'?t|forgot|can'?t)"
+                ))
             } else {
                 None
             },
@@ -161,7 +163,8 @@ impl Listener {
             l.slot.range.0.is_none_or(|min| v >= min) && l.slot.range.1.is_none_or(|max| v <= max)
         };
         let high = self.slot.range.0.is_some_and(|min| min >= 100);
-        high && number.len() >= 3 && !all.iter().any(|l| l.slot.name != self.slot.name && l.slot.kind == SlotKind::Integer && admits(l) && l.slot.range != (None, None))
+        high && number.len() >= 3
+            && !all.iter().any(|l| l.slot.name != self.slot.name && l.slot.kind == SlotKind::Integer && admits(l) && l.slot.range != (None, None))
             && self.slot.range.0.is_some_and(|min| number.parse::<i64>().is_ok_and(|v| v >= min || number.len() >= 6))
     }
 }
@@ -207,7 +210,15 @@ impl Hearing<'_> {
     }
 
     /// One slot takes the last value said; of two, the first is the start and the second the end.
-    fn ends(&mut self, slots: &[String], said: Vec<String>, range: Option<(String, String)>, asked: Option<String>, is_end: fn(&str) -> bool, lasts: fn(&str) -> bool) {
+    fn ends(
+        &mut self,
+        slots: &[String],
+        said: Vec<String>,
+        range: Option<(String, String)>,
+        asked: Option<String>,
+        is_end: fn(&str) -> bool,
+        lasts: fn(&str) -> bool,
+    ) {
         let Some(first) = said.first().cloned() else {
             if let [_, end, ..] = slots
                 && lasts(self.n)
@@ -270,9 +281,9 @@ impl Hearing<'_> {
 
     fn lacked(&self, value: &str) -> bool {
         let first = normal(value).split_whitespace().next().unwrap_or("").to_owned();
-        ["don't", "dont", "do not", "forgot", "not sure", "no idea", "lost"].iter().any(|w| {
-            self.n.match_indices(w).any(|(at, _)| self.n.get(at..).is_some_and(|t| t.find(&first).is_some_and(|p| p <= w.len() + 30)))
-        })
+        ["don't", "dont", "do not", "forgot", "not sure", "no idea", "lost"]
+            .iter()
+            .any(|w| self.n.match_indices(w).any(|(at, _)| self.n.get(at..).is_some_and(|t| t.find(&first).is_some_and(|p| p <= w.len() + 30))))
     }
 
     /// Two slots over one list, such as where a way starts and where it ends.
@@ -458,7 +469,9 @@ fn named_with(text: &str, cue: &str) -> Option<String> {
         }
         let rest: Vec<&str> = w.iter().skip(at + cue_words.len()).copied().collect();
         let skip = rest.iter().take_while(|x| ["is", "by", "of", "for", "hosted", "name", "name's"].contains(&clean(x).to_lowercase().as_str())).count();
-        if (skip > 0 || cue.contains(' ')) && let Some(n) = rest.get(skip).and_then(name) {
+        if (skip > 0 || cue.contains(' '))
+            && let Some(n) = rest.get(skip).and_then(name)
+        {
             return Some(n);
         }
     }

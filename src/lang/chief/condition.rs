@@ -15,7 +15,8 @@ pub enum SlotRule {
     Words,
 }
 
-const GOOD: [&str; 14] = ["yes", "y", "true", "success", "successful", "succeeded", "available", "confirmed", "found", "authorized", "accepted", "ok", "agreed", "valid"];
+const GOOD: [&str; 14] =
+    ["yes", "y", "true", "success", "successful", "succeeded", "available", "confirmed", "found", "authorized", "accepted", "ok", "agreed", "valid"];
 const BAD: [&str; 13] = ["no", "n", "false", "failure", "failed", "fail", "unavailable", "rejected", "unauthorized", "denied", "declined", "invalid", "error"];
 
 fn words(text: &str) -> Vec<String> {
@@ -24,7 +25,9 @@ fn words(text: &str) -> Vec<String> {
 
 /// Reads an edge's condition; `Err` when it compares with nothing.
 pub fn edge(text: Option<&str>) -> Result<When, ()> {
-    let Some(text) = text.map(str::trim).filter(|t| !t.is_empty() && !matches!(t.to_lowercase().as_str(), "always" | "else" | "otherwise")) else { return Ok(When::Always) };
+    let Some(text) = text.map(str::trim).filter(|t| !t.is_empty() && !matches!(t.to_lowercase().as_str(), "always" | "else" | "otherwise")) else {
+        return Ok(When::Always);
+    };
     let w = words(text);
     let has = |s: &str| w.iter().any(|x| x == s);
     if has("last") && has("step") {

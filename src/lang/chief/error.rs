@@ -40,12 +40,14 @@ pub fn duplicate_node(source: &Source, span: Range<usize>, id: i64) -> Diagnosti
 
 /// An edge starts or ends at a node that does not exist.
 pub fn dangling_edge(source: &Source, span: Range<usize>, id: i64) -> Diagnostic {
-    Diagnostic::error("chief-dangling-edge", source.origin(span), format!("the edge leads to or from node `{id}`, which does not exist")).help("add the node or remove the edge")
+    Diagnostic::error("chief-dangling-edge", source.origin(span), format!("the edge leads to or from node `{id}`, which does not exist"))
+        .help("add the node or remove the edge")
 }
 
 /// No way leads to a node.
 pub fn unreachable(source: &Source, span: Range<usize>, id: i32) -> Diagnostic {
-    Diagnostic::warning("chief-unreachable-node", source.origin(span), format!("no way leads from the first node to node `{id}`")).help("add an edge to it or remove it")
+    Diagnostic::warning("chief-unreachable-node", source.origin(span), format!("no way leads from the first node to node `{id}`"))
+        .help("add an edge to it or remove it")
 }
 
 /// A function needs an input that no node asks for.
@@ -56,13 +58,18 @@ pub fn never_asked(source: &Source, span: Range<usize>, slot: &str, function: &s
 
 /// A way splits, and one branch does not say when it is taken.
 pub fn no_condition(source: &Source, span: Range<usize>, id: i32) -> Diagnostic {
-    Diagnostic::error("chief-branch-without-condition", source.origin(span), format!("several edges leave node `{id}`, but this one does not say when it is taken"))
-        .help("give it a `condition`")
+    Diagnostic::error(
+        "chief-branch-without-condition",
+        source.origin(span),
+        format!("several edges leave node `{id}`, but this one does not say when it is taken"),
+    )
+    .help("give it a `condition`")
 }
 
 /// A condition compares with nothing.
 pub fn no_value(source: &Source, span: Range<usize>, condition: &str) -> Diagnostic {
-    Diagnostic::error("chief-condition-without-value", source.origin(span), format!("the condition `{condition}` does not say which value is meant")).help("write the value after it")
+    Diagnostic::error("chief-condition-without-value", source.origin(span), format!("the condition `{condition}` does not say which value is meant"))
+        .help("write the value after it")
 }
 
 /// A condition that only a reader of free text can decide.

@@ -220,7 +220,13 @@ impl Lowering<'_> {
                 self.found.push(error::words(self.source, span.clone(), t));
             }
             if whole {
-                flow.edges.push(Edge { source: small(e.source.0), target: small(e.target.0), when, text: words.map(str::to_owned), origin: self.source.origin(e.span.clone()) });
+                flow.edges.push(Edge {
+                    source: small(e.source.0),
+                    target: small(e.target.0),
+                    when,
+                    text: words.map(str::to_owned),
+                    origin: self.source.origin(e.span.clone()),
+                });
             }
         }
         for n in &flow.nodes {
@@ -246,7 +252,10 @@ impl Lowering<'_> {
                 Some(f) => {
                     for (input, span) in &f.required {
                         let is_variant = n.value.get("request_type").is_some() && f.inputs.iter().any(|(i, t)| i == input && t == "RequestType");
-                        if flow.slot(input).is_none() && !is_variant && !self.found.iter().any(|x| x.code == "chief-slot-never-asked" && x.origin.start == span.start) {
+                        if flow.slot(input).is_none()
+                            && !is_variant
+                            && !self.found.iter().any(|x| x.code == "chief-slot-never-asked" && x.origin.start == span.start)
+                        {
                             self.found.push(error::never_asked(self.source, span.clone(), input, name));
                         }
                     }
@@ -255,7 +264,12 @@ impl Lowering<'_> {
         }
         flow.functions = declared
             .iter()
-            .map(|f| Function { name: f.name.clone(), inputs: f.inputs.clone(), required: f.required.iter().map(|(r, _)| r.clone()).collect(), outputs: f.outputs.clone() })
+            .map(|f| Function {
+                name: f.name.clone(),
+                inputs: f.inputs.clone(),
+                required: f.required.iter().map(|(r, _)| r.clone()).collect(),
+                outputs: f.outputs.clone(),
+            })
             .collect();
     }
 

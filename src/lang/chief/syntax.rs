@@ -71,11 +71,45 @@ pub struct Function {
 
 const DOCUMENT: [&str; 12] =
     ["task", "name", "description", "nodes", "edges", "global_actions", "fallback_actions", "answers", "functions", "replies", "fields", "wordings"];
-const NODE: [&str; 15] =
-    ["id", "type", "slots", "message", "ask_action", "star_action", "last_star_action", "action", "query", "function", "request_type", "steps", "details", "judge", "reply"];
+const NODE: [&str; 15] = [
+    "id",
+    "type",
+    "slots",
+    "message",
+    "ask_action",
+    "star_action",
+    "last_star_action",
+    "action",
+    "query",
+    "function",
+    "request_type",
+    "steps",
+    "details",
+    "judge",
+    "reply",
+];
 const SLOT: [&str; 21] = [
-    "name", "api_slot", "label", "type", "description", "examples", "rule", "values", "synonyms", "open", "min", "max", "cues", "role", "identity", "ask_action", "also_asked_by", "required",
-    "optional", "question", "default",
+    "name",
+    "api_slot",
+    "label",
+    "type",
+    "description",
+    "examples",
+    "rule",
+    "values",
+    "synonyms",
+    "open",
+    "min",
+    "max",
+    "cues",
+    "role",
+    "identity",
+    "ask_action",
+    "also_asked_by",
+    "required",
+    "optional",
+    "question",
+    "default",
 ];
 const EDGE: [&str; 3] = ["source", "target", "condition"];
 
@@ -100,11 +134,19 @@ pub fn document<'a>(source: &Source, value: &'a Value) -> (Option<Document<'a>>,
             intents.push((i.text().unwrap_or("").to_owned(), i.span.clone(), a.text().unwrap_or("").to_owned()));
         }
     }
-    let answers = list("answers").iter().filter_map(|v| Some((r.need(v, "star_action", "answer")?.text()?.to_owned(), v.get("about").map(Value::texts).unwrap_or_default()))).collect();
+    let answers = list("answers")
+        .iter()
+        .filter_map(|v| Some((r.need(v, "star_action", "answer")?.text()?.to_owned(), v.get("about").map(Value::texts).unwrap_or_default())))
+        .collect();
     let functions = value.get("functions").map(|v| v.list().iter().filter_map(|f| r.function(f)).collect());
-    let texts = |key: &str| value.get(key).map(Value::members).unwrap_or_default().iter().filter_map(|(k, _, v)| Some((k.clone(), v.text()?.to_owned()))).collect();
+    let texts =
+        |key: &str| value.get(key).map(Value::members).unwrap_or_default().iter().filter_map(|(k, _, v)| Some((k.clone(), v.text()?.to_owned()))).collect();
     let wordings = value.get("wordings").map(Value::members).unwrap_or_default().iter().map(|(k, _, v)| (k.clone(), v.texts())).collect();
-    let name = value.get("task").or_else(|| value.get("name")).and_then(Value::text).map_or_else(|| source.name.rsplit('/').next().unwrap_or("flow").trim_end_matches(".json").to_owned(), str::to_owned);
+    let name = value
+        .get("task")
+        .or_else(|| value.get("name"))
+        .and_then(Value::text)
+        .map_or_else(|| source.name.rsplit('/').next().unwrap_or("flow").trim_end_matches(".json").to_owned(), str::to_owned);
     let d = Document { name, nodes, edges, intents, answers, functions, replies: texts("replies"), fields: texts("fields"), wordings };
     (Some(d), r.found)
 }
@@ -173,7 +215,10 @@ impl Reading<'_> {
     fn function(&mut self, v: &Value) -> Option<Function> {
         let name = self.need(v, "name", "function")?.text()?.to_owned();
         let inputs = v.get("inputs").map(Value::list).unwrap_or_default();
-        let inputs = inputs.iter().filter_map(|i| Some((i.get("name")?.text()?.to_owned(), i.get("type").and_then(Value::text).unwrap_or("string").to_owned()))).collect();
+        let inputs = inputs
+            .iter()
+            .filter_map(|i| Some((i.get("name")?.text()?.to_owned(), i.get("type").and_then(Value::text).unwrap_or("string").to_owned())))
+            .collect();
         let required = v.get("required").map(Value::list).unwrap_or_default().iter().filter_map(|r| Some((r.text()?.to_owned(), r.span.clone()))).collect();
         let outputs = v.get("outputs").map(Value::texts).unwrap_or_default();
         Some(Function { name, inputs, required, outputs })

@@ -36,7 +36,8 @@ const UNSEEN: f64 = 3.0;
 
 static ASKS: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"\?|provide|need your|tell me|let me know|\bmay i\b|^(?:and |ok,? |okay,? )?(?:your |name|please (?:[^b]|b[^r]))|please[.!]?$"));
-static OWN_NAME: LazyLock<Regex> = LazyLock::new(|| pattern(r"\b(your|full|first|last|customer'?s?|and|is the|patient'?s?|,)\s*(?:full )?name\b|^(?:full |and )?name\b"));
+static OWN_NAME: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"\b(your|full|first|last|customer'?s?|and|is the|patient'?s?|,)\s*(?:full )?name\b|^(?:full |and )?name\b"));
 static DAY: LazyLock<Regex> = LazyLock::new(|| pattern(r"\b(day|date|when)\b"));
 static TIME: LazyLock<Regex> = LazyLock::new(|| pattern(r"\b(time|when|hour)\b"));
 static DATE: LazyLock<Regex> = LazyLock::new(|| pattern(r"\b(dates?|when|day)\b"));

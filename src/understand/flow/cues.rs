@@ -51,8 +51,8 @@ patterns! {
 const GREETING_WORDS: [&str; 16] =
     ["hi", "hello", "hey", "hallo", "howdy", "yo", "greetings", "hiya", "heya", "hola", "sup", "helo", "hii", "morning", "afternoon", "evening"];
 const GREETING_COMPANY: [&str; 27] = [
-    "good", "there", "day", "dear", "sir", "how", "are", "you", "today", "doing", "what's", "up", "can", "help", "me", "i", "need", "some", "please", "anyone", "nice", "to", "meet", "oh",
-    "hellooo", "again", "everyone",
+    "good", "there", "day", "dear", "sir", "how", "are", "you", "today", "doing", "what's", "up", "can", "help", "me", "i", "need", "some", "please", "anyone",
+    "nice", "to", "meet", "oh", "hellooo", "again", "everyone",
 ];
 
 /// Lower case, plain apostrophes, single spaces.

@@ -53,17 +53,86 @@ statics! {
 }
 
 const NO_NAMES: [&str; 71] = [
-    "looking", "trying", "going", "not", "so", "very", "interested", "just", "sorry", "here", "in", "at", "a", "an", "the", "really", "also", "still", "ready", "planning", "calling",
-    "travelling", "traveling", "flying", "leaving", "hoping", "having", "sure", "done", "good", "great", "fine", "ok", "okay", "happy", "waiting", "wondering", "curious", "new", "from", "on",
-    "currently", "unable", "afraid", "thinking", "inviting", "bringing", "missing", "i", "it", "that", "this", "what", "my", "is", "over", "right", "out", "monday", "tuesday", "wednesday",
-    "thursday", "friday", "saturday", "sunday", "yes", "no", "hi", "hello", "please", "thanks",
+    "looking",
+    "trying",
+    "going",
+    "not",
+    "so",
+    "very",
+    "interested",
+    "just",
+    "sorry",
+    "here",
+    "in",
+    "at",
+    "a",
+    "an",
+    "the",
+    "really",
+    "also",
+    "still",
+    "ready",
+    "planning",
+    "calling",
+    "travelling",
+    "traveling",
+    "flying",
+    "leaving",
+    "hoping",
+    "having",
+    "sure",
+    "done",
+    "good",
+    "great",
+    "fine",
+    "ok",
+    "okay",
+    "happy",
+    "waiting",
+    "wondering",
+    "curious",
+    "new",
+    "from",
+    "on",
+    "currently",
+    "unable",
+    "afraid",
+    "thinking",
+    "inviting",
+    "bringing",
+    "missing",
+    "i",
+    "it",
+    "that",
+    "this",
+    "what",
+    "my",
+    "is",
+    "over",
+    "right",
+    "out",
+    "monday",
+    "tuesday",
+    "wednesday",
+    "thursday",
+    "friday",
+    "saturday",
+    "sunday",
+    "yes",
+    "no",
+    "hi",
+    "hello",
+    "please",
+    "thanks",
 ];
 const PLACE_STOPS: [&str; 26] = [
-    "to", "from", "at", "on", "by", "and", "please", "in", "for", "i", "my", "using", "with", "via", "now", "around", "leaving", "starting", "but", "so", "if", "as", "because", "then", "today", "tomorrow",
+    "to", "from", "at", "on", "by", "and", "please", "in", "for", "i", "my", "using", "with", "via", "now", "around", "leaving", "starting", "but", "so", "if",
+    "as", "because", "then", "today", "tomorrow",
 ];
 const VERBS_AFTER_TO: [&str; 44] = [
-    "book", "get", "go", "know", "be", "find", "take", "see", "change", "travel", "drive", "walk", "leave", "arrive", "schedule", "make", "have", "pick", "start", "catch", "plan", "move", "head",
-    "use", "do", "check", "my", "a", "you", "reserve", "come", "help", "ask", "give", "where", "pay", "wait", "request", "say", "order", "meet", "visit", "bring", "reach",
+    "book", "get", "go", "know", "be", "find", "take", "see", "change", "travel", "drive", "walk", "leave", "arrive", "schedule", "make", "have", "pick",
+    "start", "catch", "plan", "move", "head", "use", "do", "check", "my", "a", "you", "reserve", "come", "help", "ask", "give", "where", "pay", "wait",
+    "request", "say", "order", "meet", "visit", "bring", "reach",
 ];
 
 fn first_group(c: &regex::Captures<'_>) -> String {
@@ -102,7 +171,8 @@ pub fn is_end(n: &str) -> bool {
 /// Weekdays and words for them.
 pub fn days(n: &str) -> Vec<String> {
     let w = words(n);
-    let mut out: Vec<String> = DAYS.iter().filter(|d| w.iter().any(|x| x.trim_end_matches("'s").trim_end_matches('s') == **d)).map(|d| (*d).to_owned()).collect();
+    let mut out: Vec<String> =
+        DAYS.iter().filter(|d| w.iter().any(|x| x.trim_end_matches("'s").trim_end_matches('s') == **d)).map(|d| (*d).to_owned()).collect();
     if out.is_empty() {
         out = DAYS.iter().filter(|d| d.get(..3).is_some_and(|s| s != "sun" && s != "sat" && w.iter().any(|x| x == s))).map(|d| (*d).to_owned()).collect();
     }
@@ -158,7 +228,8 @@ pub fn digits(n: &str) -> Vec<(usize, String)> {
         let mut after = run.get(len..).unwrap_or("").chars();
         let next = after.next();
         let alone_before = !before.is_some_and(|c| c.is_alphanumeric() || matches!(c, '_' | '/' | '$' | ':' | '.' | '-'));
-        let alone_after = !next.is_some_and(|c| c.is_alphanumeric() || matches!(c, '_' | '/' | ':')) && !(next == Some('.') && after.next().is_some_and(|c| c.is_ascii_digit()));
+        let alone_after = !next.is_some_and(|c| c.is_alphanumeric() || matches!(c, '_' | '/' | ':'))
+            && !(next == Some('.') && after.next().is_some_and(|c| c.is_ascii_digit()));
         if alone_before && alone_after && len <= 20 {
             out.push((start, run.get(..len).unwrap_or("").to_owned()));
         }
@@ -261,8 +332,10 @@ pub fn way(text: &str) -> (Option<String>, Option<String>) {
 }
 
 /// Words too common to stand for a name they are part of.
-const COMMON: [&str; 21] =
-    ["the", "on", "of", "new", "city", "one", "first", "chief", "center", "side", "town", "club", "code", "access", "bay", "user", "s", "san", "los", "dr", "user's"];
+const COMMON: [&str; 21] = [
+    "the", "on", "of", "new", "city", "one", "first", "chief", "center", "side", "town", "club", "code", "access", "bay", "user", "s", "san", "los", "dr",
+    "user's",
+];
 
 /// The forms under which the values of a closed list are said: whole, by synonym, by a word that only one of them has.
 pub fn forms(values: &[String], synonyms: &std::collections::BTreeMap<String, Vec<String>>) -> Vec<(String, Vec<String>)> {
