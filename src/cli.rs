@@ -2,8 +2,11 @@
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "the command line speaks to a terminal")]
 
+mod bench;
 mod chat;
+mod check;
 mod common;
+mod eval;
 mod facts;
 mod replay;
 mod step;
@@ -31,6 +34,12 @@ enum Command {
     Test(test::Arguments),
     /// Show the facts of a store, with who brought them about.
     Facts(facts::Arguments),
+    /// Find everything wrong in a domain's files, with place and remedy.
+    Check(check::Arguments),
+    /// Measure against data sets.
+    Eval(eval::Arguments),
+    /// Measure how fast this build is.
+    Bench(bench::Arguments),
     /// Decide every turn of a store again and compare.
     Replay(replay::Arguments),
 }
@@ -44,6 +53,9 @@ pub fn main() -> ExitCode {
         Command::Step(a) => step::run(&a),
         Command::Test(a) => test::run(&a),
         Command::Facts(a) => facts::run(&a),
+        Command::Check(a) => check::run(&a),
+        Command::Eval(a) => eval::run(&a),
+        Command::Bench(a) => bench::run(&a),
         Command::Replay(a) => replay::run(&a),
     };
     match result {

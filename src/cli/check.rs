@@ -1,0 +1,56 @@
+//! `duologue check`: what is wrong in a domain's files, where, and what to do about it.
+
+use std::io::IsTerminal;
+use std::path::Path;
+
+use super::common::Failure;
+use crate::check::{self, report};
+use crate::diag::{Diagnostic, Severity, Source};
+use crate::domain::Files;
+
+/// Arguments of `check`.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:\n  duologue check                      every domain there is\n  duologue check drive_thru\n  duologue check my_rules.lp my_facts.lp\n  duologue check my_domain --root .   a domain of kb/my_domain below this folder\n  duologue explain rule-two-models    what a code means")]
+pub struct Arguments {
+    /// Domains, or files of rules and facts.
+    what: Vec<String>,
+    /// A folder with kb/, rules/ and prompts/ of one's own.
+    #[arg(long)]
+    root: Option<std::path::PathBuf>,
+    /// As JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Checks and prints; the answer tells whether nothing is wrong.
+pub fn run(a: &Arguments) -> Result<bool, Failure> {
+    let files = a.root.as_deref().map_or_else(Files::built_in, Files::folder);
+    let what = if a.what.is_empty() { files.domains() } else { a.what.clone() };
+    let mut found: Vec<Diagnostic> = vec![];
+    let mut loose: Vec<Source> = vec![];
+    for w in &what {
+        if Path::new(w).is_file() {
+            let bytes = std::fs::read(w).map_err(|e| Failure::Other(format!("{w}: {e}")))?;
+            loose.push(Source::new(w, &String::from_utf8_lossy(&bytes)));
+        } else if files.domains().contains(w) {
+            found.extend(check::domain(&files, w));
+        } else {
+            return Err(Failure::Other(format!("`{w}` is neither a file nor a domain; the domains are {}", files.domains().join(", "))));
+        }
+    }
+    if !loose.is_empty() {
+        found.extend(check::loose(&loose));
+    }
+    if a.json {
+        println!("{}", report::json(&found));
+    } else if std::io::stdout().is_terminal() {
+        let text = |name: &str| loose.iter().find(|s| &*s.name == name).map(|s| s.text.to_string()).or_else(|| files.read(name));
+        print!("{}", report::graphical(&found, &text, true));
+        println!("{}", report::summary(&found));
+    } else {
+        print!("{}", report::plain(&found));
+        println!("{}", report::summary(&found));
+    }
+    Ok(found.iter().all(|d| d.severity != Severity::Error))
+}
+
