@@ -408,6 +408,20 @@ mod files {
     }
 
     #[test]
+    fn a_file_that_may_not_be_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.db");
+        drop(sqlite(&path, PAPER));
+        let mut rights = std::fs::metadata(&path).unwrap().permissions();
+        rights.set_readonly(true);
+        std::fs::set_permissions(&path, rights).unwrap();
+        // An administrator may write every file, whatever its rights say.
+        if std::fs::OpenOptions::new().write(true).open(&path).is_err() {
+            assert_eq!(refused(&path), StoreError::ReadOnly(path.display().to_string()));
+        }
+    }
+
+    #[test]
     fn an_empty_file_is_a_new_store() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.db");

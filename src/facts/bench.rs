@@ -48,6 +48,8 @@ pub struct Measured {
     pub commit: Spread,
     /// Beginning a site with its kb.
     pub install: Spread,
+    /// Finding that a site was begun with the same kb.
+    pub known: Spread,
 }
 
 /// A distribution of times in microseconds.
@@ -73,12 +75,15 @@ impl Spread {
 
 /// Takes turns on a store and measures them. The store should be new: sites and sessions are named `bench-N`.
 pub fn measure(store: &dyn Store, load: Load) -> Result<Measured> {
-    let (mut install, mut reads, mut commits, mut turns) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let (mut install, mut known, mut reads, mut commits, mut turns) = (Vec::new(), Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let kb: Vec<Atom> = (0..load.kb_facts).map(|i| Atom::new("price", vec![Term::string(&format!("Item {i}")), int(i)])).collect();
     for site in 0..load.sites.max(1) {
         let begun = Instant::now();
         let _ = store.install(&format!("bench-{site}"), &kb, 0)?;
         install.push(micros(begun));
+        let begun = Instant::now();
+        let _ = store.install(&format!("bench-{site}"), &kb, 0)?;
+        known.push(micros(begun));
     }
     let record = "x".repeat(load.record_bytes);
     let all = Instant::now();
@@ -107,7 +112,8 @@ pub fn measure(store: &dyn Store, load: Load) -> Result<Measured> {
     let seconds = all.elapsed().as_secs_f64().max(f64::EPSILON);
     #[expect(clippy::cast_precision_loss, reason = "a rate needs no more digits than a float has")]
     let turns_per_second = load.turns as f64 / seconds;
-    Ok(Measured { load, turns_per_second, turn: Spread::of(turns), read: Spread::of(reads), commit: Spread::of(commits), install: Spread::of(install) })
+    let [turn, read, commit, install, known] = [turns, reads, commits, install, known].map(Spread::of);
+    Ok(Measured { load, turns_per_second, turn, read, commit, install, known })
 }
 
 fn micros(since: Instant) -> f64 {

@@ -21,6 +21,8 @@ pub struct MemoryStore {
 struct Site {
     log: Vec<Entry>,
     state: SiteState,
+    /// Where in the log a session's request was answered.
+    requests: BTreeMap<(Name, String), usize>,
     /// The kb of the newest version that was asked for; older ones are computed when asked for.
     kb: Option<(u64, Arc<Vec<Atom>>)>,
 }
@@ -46,12 +48,15 @@ impl Site {
         let before = self.state.kb_head;
         let entry = Entry { seq: self.state.seq + 1, at, cause, changes, applied };
         self.state.apply(&entry);
+        if let Some(Turn { session, request: Some(request), .. }) = entry.turn() {
+            self.requests.insert((session.clone(), request.clone()), self.log.len());
+        }
         self.log.push(entry);
         Receipt { seq: self.state.seq, kb_head: self.state.kb_head, kb_changed: self.state.kb_head != before, shared_revision: self.state.shared_revision }
     }
 
     fn answered(&self, session: &str, request: &str) -> Option<&Entry> {
-        self.log.iter().find(|e| e.turn().is_some_and(|t| &*t.session == session && t.request.as_deref() == Some(request)))
+        self.log.get(*self.requests.get(&(session.into(), request.to_owned()))?)
     }
 
     fn turns(&self, key: &SessionKey, epoch: Option<u64>) -> Vec<Entry> {

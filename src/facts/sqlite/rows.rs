@@ -122,6 +122,10 @@ pub fn kb_now(conn: &Connection, site: &str) -> Result<Vec<Fact>> {
     all(conn, "SELECT fact, role, session, epoch, turn, at FROM kb_fact WHERE site = ?1 AND until IS NULL", [site], fact).map(sorted)
 }
 
+pub fn any_pending(conn: &Connection, site: &str) -> Result<bool> {
+    Ok(first(conn, "SELECT 1 FROM kb_staged WHERE site = ?1 AND ready IS NOT NULL LIMIT 1", [site], |_| Ok(()))?.is_some())
+}
+
 /// Kb changes of finished sessions that wait for their version, in the order of the sessions' ends.
 pub fn pending(conn: &Connection, site: &str) -> Result<Vec<Staged>> {
     let sql = "SELECT change, role, session, epoch, turn, at FROM kb_staged WHERE site = ?1 AND ready IS NOT NULL ORDER BY ready, seq, i";

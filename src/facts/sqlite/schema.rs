@@ -203,3 +203,34 @@ pub fn failure(file: &str, options: &SqliteOptions, e: &rusqlite::Error) -> Stor
         Some(_) => StoreError::Io { file, detail },
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::ffi;
+
+    use super::*;
+
+    #[test]
+    fn what_the_system_says_becomes_an_error_with_a_remedy() {
+        let codes = [
+            (ffi::SQLITE_BUSY, "store::busy"),
+            (ffi::SQLITE_LOCKED, "store::busy"),
+            (ffi::SQLITE_FULL, "store::full"),
+            (ffi::SQLITE_READONLY, "store::read_only"),
+            (ffi::SQLITE_READONLY_DIRECTORY, "store::read_only"),
+            (ffi::SQLITE_NOTADB, "store::not_a_database"),
+            (ffi::SQLITE_CANTOPEN, "store::cannot_open"),
+            (ffi::SQLITE_CORRUPT, "store::corrupt"),
+            (ffi::SQLITE_CONSTRAINT_UNIQUE, "store::corrupt"),
+            (ffi::SQLITE_IOERR_WRITE, "store::io"),
+            (ffi::SQLITE_IOERR_FSYNC, "store::io"),
+            (ffi::SQLITE_NOMEM, "store::io"),
+        ];
+        for (code, expected) in codes {
+            let said = rusqlite::Error::SqliteFailure(ffi::Error::new(code), None);
+            let error = failure("a.db", &SqliteOptions::default(), &said);
+            assert_eq!(error.code(), expected, "{code}");
+            assert!(!error.help().is_empty() && error.to_string().contains("`a.db`"), "{error}");
+        }
+    }
+}

@@ -82,10 +82,10 @@ impl<'c> Tx<'c> {
                 draft.row.shared_revision
             }
         };
-        let pending = self.read(rows::pending(self.conn, site))?;
-        let any_open = !pending.is_empty() && self.read(rows::any_open(self.conn, site))?;
-        let applied = rules::applies(self.options.rule, !pending.is_empty(), any_open);
-        let kb_head = if applied { self.next_version(site, draft.row.kb_head, &pending)? } else { draft.row.kb_head };
+        let any_pending = self.read(rows::any_pending(self.conn, site))?;
+        let any_open = any_pending && self.read(rows::any_open(self.conn, site))?;
+        let applied = rules::applies(self.options.rule, any_pending, any_open);
+        let kb_head = if applied { self.next_version(site, draft.row.kb_head)? } else { draft.row.kb_head };
         self.log(draft, seq, applied)?;
         let hash = match &draft.cause {
             Cause::Install { hash } | Cause::Rebase { hash } => hash,
@@ -154,7 +154,8 @@ impl<'c> Tx<'c> {
     }
 
     /// Applies what is pending as the next version; changes that change nothing make no version.
-    fn next_version(&self, site: &str, head: u64, pending: &[(Change, Provenance)]) -> Result<u64> {
+    fn next_version(&self, site: &str, head: u64) -> Result<u64> {
+        let pending = self.read(rows::pending(self.conn, site))?;
         let next = head + 1;
         let mut moved = 0;
         for (fact, (op, from)) in net(pending.iter().map(|(c, p)| (c, p))) {
