@@ -110,6 +110,23 @@ fn the_generator_reaches_every_corner_of_the_reference() {
     }
 }
 
+/// Runs the conversations of `count` seeds, half of them beside the other half.
+fn compare_all(from: u64, count: u64) -> Vec<(u64, compare::Run)> {
+    let half = |odd: u64| {
+        let (menu, mut engine) = (the_menu(), engine::Engine::start().unwrap());
+        let seeds = (from..from + count).filter(|s| s % 2 == odd);
+        seeds.map(|s| (s, compare::run(&mut engine, &menu, &generate::conversation(s, &menu), true))).collect::<Vec<_>>()
+    };
+    let mut all = std::thread::scope(|scope| {
+        let other = scope.spawn(|| half(1));
+        let mut all = half(0);
+        all.extend(other.join().unwrap());
+        all
+    });
+    all.sort_by_key(|(s, _)| *s);
+    all
+}
+
 #[test]
 fn the_engine_agrees_with_the_reference_turn_by_turn() {
     let menu = the_menu();
@@ -123,12 +140,10 @@ fn the_engine_agrees_with_the_reference_turn_by_turn() {
         engine.next_site();
         bad.extend(dialogues::check(&d, &mut engine, &facts));
     }
-    let (count, seed) = (setting("ORACLE_DIALOGUES", 300), setting("ORACLE_SEED", 20_000));
+    let (count, seed) = (setting("ORACLE_DIALOGUES", 100), setting("ORACLE_SEED", 20_000));
     let (mut turns, mut agreeing, mut whole) = (0, 0, 0);
     let mut kinds: BTreeMap<String, Vec<u64>> = BTreeMap::new();
-    for seed in (seed..seed + count).map(|s| s as u64) {
-        let conversation = generate::conversation(seed, &menu);
-        let r = compare::run(&mut engine, &menu, &conversation, true);
+    for (seed, r) in compare_all(seed as u64, count as u64) {
         turns += r.turns;
         agreeing += r.agreeing;
         match r.first {

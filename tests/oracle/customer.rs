@@ -382,6 +382,7 @@ impl Turn<'_> {
             self.c.items.remove(at);
             self.changed = true;
         }
+        self.changed = true;
         self.emptied();
         self.confirm(&a.name, x.clone());
     }

@@ -18,9 +18,10 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// Starts `duologue step` on an empty store; `None` if there is no such command yet.
+    /// Starts `duologue step` on an empty store (`ORACLE_ENGINE` names another build of it); `None` if there is no such command yet.
     pub fn start() -> Option<Self> {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_duologue"));
+        let built = env!("CARGO_BIN_EXE_duologue").to_string();
+        let mut command = Command::new(std::env::var("ORACLE_ENGINE").unwrap_or(built));
         command.args(["step", "--domain", "drive_thru", "--store", ":memory:"]);
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().ok()?;
         let (stdin, stdout) = (child.stdin.take()?, BufReader::new(child.stdout.take()?));

@@ -78,6 +78,8 @@ pub fn conversation(seed: u64, menu: &Rc<Menu>) -> Vec<Turn> {
     let (customers, managers) = ([1, 1, 1, 2][g.rng.below(4)], [0, 1, 1, 1, 2][g.rng.below(5)]);
     let length = 12 + g.rng.below(28);
     let manager_share = [0, 5, 15, 30][g.rng.below(4)];
+    // In some conversations people say several things at once.
+    let breathless = if g.rng.chance(20) { 50 } else { 0 };
     let mut say = |site: &mut Site, session: String, role: &'static str, predicates: Vec<Atom>| {
         site.step(&session, role, &predicates);
         turns.push(Turn { session, role, predicates });
@@ -90,11 +92,17 @@ pub fn conversation(seed: u64, menu: &Rc<Menu>) -> Vec<Turn> {
             }
         } else if managers > 0 && (g.rng.chance(manager_share) || (at == 0 && g.rng.chance(50))) {
             let session = format!("m{}", g.rng.below(managers) + 1);
-            let atoms = g.manager(&site, &session);
+            let mut atoms = g.manager(&site, &session);
+            if g.rng.chance(breathless) {
+                atoms.extend(g.manager(&site, &session));
+            }
             say(&mut site, session, "manager", atoms);
         } else {
             let session = format!("c{}", g.rng.below(customers) + 1);
-            let atoms = g.customer(site.customer(&session));
+            let mut atoms = g.customer(site.customer(&session));
+            while g.rng.chance(breathless) && atoms.len() < 6 {
+                atoms.extend(g.customer(site.customer(&session)));
+            }
             say(&mut site, session, "customer", atoms);
         }
     }
