@@ -13,6 +13,7 @@ use std::ops::ControlFlow;
 use futures_util::future::BoxFuture;
 use serde_json::Value;
 
+pub mod account;
 pub mod anthropic;
 pub mod blocking;
 pub mod config;
@@ -28,6 +29,7 @@ pub mod replay;
 pub mod sse;
 pub mod wire;
 
+pub use account::Account;
 pub use blocking::BlockingModel;
 pub use config::{Api, ModelConfig, Secret};
 pub use cost::{Ledger, Usage};

@@ -1,6 +1,8 @@
 //! Rendering: action predicates to text, by templates or by a language model whose text is checked.
 
 pub mod english;
+pub mod faithful;
+pub mod llm;
 pub mod templates;
 
 use crate::term::Atom;

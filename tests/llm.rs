@@ -5,6 +5,8 @@
 mod faults;
 #[path = "llm/providers.rs"]
 mod providers;
+#[path = "llm/rendering.rs"]
+mod rendering;
 #[path = "llm/server.rs"]
 mod server;
 #[path = "llm/support.rs"]

@@ -16,7 +16,9 @@ pub mod scan;
 
 use scan::{Entity, NameIndex, Reading, read, sentences};
 
-/// Words that may be said in any reply, because they assert nothing.
+/// Words of grammar.
+const FUNCTION: &str = include_str!("../../prompts/core/function_words.txt");
+/// Further words that may be said in any reply, because they assert nothing.
 const NEUTRAL: &str = include_str!("../../prompts/core/neutral_words.txt");
 /// Words of which a whole sentence may consist without saying anything.
 const FILLER: &str = include_str!("../../prompts/core/filler_words.txt");
@@ -55,6 +57,7 @@ pub enum Violation {
 #[derive(Clone, Debug)]
 pub struct Faithful {
     names: NameIndex,
+    function: Arc<BTreeSet<String>>,
     neutral: Arc<BTreeSet<String>>,
     filler: Arc<BTreeSet<String>>,
 }
@@ -63,11 +66,13 @@ impl Faithful {
     /// For the names of a site; `own_words` are further words that assert nothing in this domain.
     pub fn new<S: AsRef<str>>(names: impl IntoIterator<Item = S>, own_words: &str) -> Self {
         let list = |text: &str| text.lines().filter(|l| !l.starts_with('#')).flat_map(str::split_whitespace).map(str::to_lowercase).collect::<BTreeSet<_>>();
+        let function = list(FUNCTION);
         let mut neutral = list(NEUTRAL);
+        neutral.extend(function.iter().cloned());
         let filler = list(FILLER);
         neutral.extend(filler.iter().cloned());
         neutral.extend(list(own_words));
-        Self { names: NameIndex::new(names), neutral: Arc::new(neutral), filler: Arc::new(filler) }
+        Self { names: NameIndex::new(names), function: Arc::new(function), neutral: Arc::new(neutral), filler: Arc::new(filler) }
     }
 
     /// Checks a text against the template's text for the same actions.
@@ -91,11 +96,15 @@ impl Faithful {
         constants.retain(|c| !self.neutral.contains(c));
         let drafts: Vec<Draft> = sentences(template).into_iter().map(|text| Draft { reading: read(&text, &names, &constants), text }).collect();
         let denies = drafts.iter().any(|d| d.reading.negations > 0);
-        Checker { rules: self.clone(), names, constants, drafts, denies, said: 0, held: Vec::new(), fault: None, spoke: false }
+        Checker { rules: self.clone(), names, constants, drafts, denies, said: 0, held: Vec::new(), near: None, fault: None, spoke: false }
     }
 
     fn is_filler(&self, reading: &Reading) -> bool {
-        reading.entities.is_empty() && !reading.question && reading.negations == 0 && reading.words.len() <= MAX_FILLER && reading.words.iter().all(|w| self.filler.contains(&w.word))
+        reading.entities.is_empty()
+            && !reading.question
+            && reading.negations == 0
+            && reading.words.len() <= MAX_FILLER
+            && reading.words.iter().all(|w| self.filler.contains(&w.word))
     }
 
     /// Whether one group says the same as its drafts.
@@ -115,6 +124,12 @@ impl Faithful {
         let count = |readings: &mut dyn Iterator<Item = &Reading>| readings.map(|r| r.negations).sum::<usize>();
         if count(&mut drafts.iter().map(|d| &d.reading)) != count(&mut texts.iter()) {
             return Err(Violation::Negation);
+        }
+        // Without anything checkable, a sentence must at least speak of the same thing: one question cannot stand for another.
+        let topic = |w: &&scan::Token| !self.function.contains(&w.word);
+        let topics: BTreeSet<&str> = drafts.iter().flat_map(|d| &d.reading.words).filter(topic).map(|w| w.stem.as_str()).collect();
+        if wanted.is_empty() && !topics.is_empty() && !texts.iter().flat_map(|r| &r.words).filter(topic).any(|w| topics.contains(w.stem.as_str())) {
+            return Err(Violation::Missing(format!("\u{201c}{}\u{201d}", drafts.first().map_or("", |d| d.text.as_str()))));
         }
         let own: BTreeSet<&str> = drafts.iter().flat_map(|d| &d.reading.words).map(|w| w.stem.as_str()).collect();
         match texts.iter().flat_map(|r| &r.words).find(|w| !own.contains(w.stem.as_str()) && !self.neutral.contains(&w.word)) {
@@ -141,6 +156,8 @@ pub struct Checker {
     /// Drafts that released sentences have said.
     said: usize,
     held: Vec<(String, Reading)>,
+    /// What was wrong with the first of the held sentences.
+    near: Option<Violation>,
     fault: Option<Violation>,
     spoke: bool,
 }
@@ -155,17 +172,20 @@ impl Checker {
         let reading = read(sentence, &self.names, &self.constants);
         self.held.push((sentence.to_owned(), reading));
         let texts: Vec<Reading> = self.held.iter().map(|(_, r)| r.clone()).collect();
-        // The longest run of drafts that the held sentences say is taken; drafts that say nothing may be passed over.
-        let mut fault = None;
+        // The shortest run of drafts that the held sentences say is taken; drafts that say nothing may be passed over.
         for skip in 0..=self.idle_drafts() {
-            for size in (1..=MAX_GROUP).rev() {
+            for size in 1..=MAX_GROUP {
                 let Some(group) = self.drafts.get(self.said + skip..self.said + skip + size) else { continue };
+                // Several drafts may become one sentence only if each leaves something in it that is checked.
+                if size > 1 && group.iter().any(|d| d.reading.entities.is_empty()) {
+                    continue;
+                }
                 match self.rules.same(group, &texts) {
                     Ok(()) => {
                         self.said += skip + size;
                         return self.release();
                     }
-                    Err(violation) if size == 1 && skip == 0 => fault = Some(violation),
+                    Err(violation) if size == 1 && skip == 0 && self.near.is_none() => self.near = Some(violation),
                     Err(_) => {}
                 }
             }
@@ -175,7 +195,7 @@ impl Checker {
             return self.release();
         }
         if self.held.len() >= MAX_GROUP || self.hopeless(&texts) {
-            self.fault = Some(fault.unwrap_or_else(|| Violation::Order(sentence.chars().take(60).collect())));
+            self.fault = Some(self.near.take().unwrap_or_else(|| Violation::Order(sentence.chars().take(60).collect())));
         }
         vec![]
     }
@@ -189,12 +209,15 @@ impl Checker {
             return Err(Violation::Empty);
         }
         let left = self.drafts.get(self.said..).unwrap_or_default();
-        if let Some((sentence, reading)) = self.held.first() {
-            let group: Vec<Draft> = left.iter().take(1).cloned().collect();
-            return Err(self.rules.same(&group, std::slice::from_ref(reading)).err().unwrap_or_else(|| Violation::Order(sentence.chars().take(60).collect())));
+        if let Some((sentence, _)) = self.held.first() {
+            return Err(self.near.unwrap_or_else(|| Violation::Order(sentence.chars().take(60).collect())));
         }
         match left.iter().find(|d| !self.rules.is_filler(&d.reading)) {
-            Some(draft) => Err(draft.reading.entities.first().map_or_else(|| Violation::Missing(format!("\u{201c}{}\u{201d}", draft.text)), |e| Violation::Missing(e.to_string()))),
+            Some(draft) => Err(draft
+                .reading
+                .entities
+                .first()
+                .map_or_else(|| Violation::Missing(format!("\u{201c}{}\u{201d}", draft.text)), |e| Violation::Missing(e.to_string()))),
             None => Ok(()),
         }
     }
@@ -221,6 +244,7 @@ impl Checker {
     }
 
     fn release(&mut self) -> Vec<String> {
+        self.near = None;
         std::mem::take(&mut self.held).into_iter().map(|(s, _)| s).collect()
     }
 }

@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 
 use super::{Context, Heard, Understand};
-use crate::llm::config::Limits;
+use crate::llm::account::Account;
 use crate::llm::error::shorten;
-use crate::llm::{BlockingModel, ChatRequest, Ledger, Message, ModelError, Shape, Shaping, Usage};
+use crate::llm::{BlockingModel, ChatRequest, Message, ModelError, Shape, Shaping, Usage};
 use crate::ontology::Ontology;
 use crate::term::{Atom, Name};
 
@@ -48,33 +48,6 @@ pub struct Settings {
 impl Default for Settings {
     fn default() -> Self {
         Self { predicates: 30, names: 40, examples: 8, characters: 2_000, reply_tokens: 800 }
-    }
-}
-
-/// On whose account a session's exchanges go.
-#[derive(Clone, Debug)]
-pub struct Account {
-    /// The sums.
-    pub ledger: Arc<Ledger>,
-    /// The budgets.
-    pub limits: Limits,
-    /// The site.
-    pub site: String,
-    /// The session.
-    pub session: String,
-}
-
-impl Account {
-    /// Refuses when a budget is used up.
-    pub fn admit(account: Option<&Self>) -> Result<(), ModelError> {
-        account.map_or(Ok(()), |a| a.ledger.admit(&a.limits, &a.site, &a.session))
-    }
-
-    /// Books what was used.
-    pub fn book(account: Option<&Self>, used: Usage) {
-        if let Some(a) = account {
-            a.ledger.book(&a.site, &a.session, used);
-        }
     }
 }
 

@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
 use duologue::llm::config::Limits;
-use duologue::llm::{Api, Ledger};
+use duologue::llm::{Account, Api, Ledger};
 use duologue::state::Line;
 use duologue::term::{Atom, Term};
 use duologue::understand::hybrid::{HybridUnderstand, Share};
 use duologue::understand::llm::forms::Forms;
-use duologue::understand::llm::{Account, Names, grammar, schema};
+use duologue::understand::llm::{Names, grammar, schema};
 use duologue::understand::{Context, Understand};
 use serde_json::{Value, json};
 

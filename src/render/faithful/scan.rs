@@ -1,6 +1,7 @@
 //! Reading a reply: sentences, words, and what in them is checkable: names, numbers, amounts, questions, negations.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// A word or number with its place in the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,31 +39,24 @@ impl std::fmt::Display for Entity {
     }
 }
 
-/// Known names, arranged for finding the longest at a place.
+/// Known names, arranged for finding the longest at a place. A copy shares the site's names and adds a reply's own.
 #[derive(Clone, Debug, Default)]
 pub struct NameIndex {
-    by_first: BTreeMap<String, Vec<(Vec<String>, String)>>,
+    site: Arc<ByFirst>,
+    own: ByFirst,
 }
+
+/// Names by the first of their word stems, longest first.
+type ByFirst = BTreeMap<String, Vec<(Vec<String>, String)>>;
 
 impl NameIndex {
     /// An index of names.
     pub fn new<S: AsRef<str>>(names: impl IntoIterator<Item = S>) -> Self {
-        let mut index = Self::default();
+        let mut site = ByFirst::new();
         for name in names {
-            index.add(name.as_ref());
+            add(&mut site, name.as_ref());
         }
-        index
-    }
-
-    /// One more name.
-    pub fn add(&mut self, name: &str) {
-        let stems: Vec<String> = tokens(name).into_iter().map(|t| t.stem).collect();
-        let Some(first) = stems.first().cloned() else { return };
-        let list = self.by_first.entry(first).or_default();
-        if !list.iter().any(|(s, _)| *s == stems) {
-            list.push((stems, name.to_owned()));
-            list.sort_by(|a, b| b.0.len().cmp(&a.0.len()).then(a.1.cmp(&b.1)));
-        }
+        Self { site: Arc::new(site), own: ByFirst::new() }
     }
 
     /// The same with more names.
@@ -70,15 +64,29 @@ impl NameIndex {
     pub fn with<S: AsRef<str>>(&self, names: impl IntoIterator<Item = S>) -> Self {
         let mut index = self.clone();
         for name in names {
-            index.add(name.as_ref());
+            add(&mut index.own, name.as_ref());
         }
         index
     }
 
     fn longest_at(&self, tokens: &[Token]) -> Option<(&str, usize)> {
-        let list = self.by_first.get(&tokens.first()?.stem)?;
+        let first = &tokens.first()?.stem;
         let fits = |stems: &Vec<String>| tokens.len() >= stems.len() && stems.iter().zip(tokens).all(|(s, t)| *s == t.stem);
-        list.iter().find(|(stems, _)| fits(stems)).map(|(stems, name)| (name.as_str(), stems.len()))
+        let best = |map: &'_ ByFirst| map.get(first).and_then(|l| l.iter().position(|(stems, _)| fits(stems)));
+        // The site's spelling is preferred, so that both texts give the same entity for the same name.
+        let site = best(&self.site).and_then(|i| self.site.get(first)?.get(i));
+        let own = best(&self.own).and_then(|i| self.own.get(first)?.get(i));
+        [site, own].into_iter().flatten().reduce(|a, b| if b.0.len() > a.0.len() { b } else { a }).map(|(stems, name)| (name.as_str(), stems.len()))
+    }
+}
+
+fn add(map: &mut ByFirst, name: &str) {
+    let stems: Vec<String> = tokens(name).into_iter().map(|t| t.stem).collect();
+    let Some(first) = stems.first().cloned() else { return };
+    let list = map.entry(first).or_default();
+    if !list.iter().any(|(s, _)| *s == stems) {
+        list.push((stems, name.to_owned()));
+        list.sort_by(|a, b| b.0.len().cmp(&a.0.len()).then(a.1.cmp(&b.1)));
     }
 }
 
@@ -108,7 +116,7 @@ pub fn read(text: &str, names: &NameIndex, constants: &BTreeSet<String>) -> Read
         if let Some((name, length)) = names.longest_at(rest) {
             reading.entities.push(Entity::Name(name.to_owned()));
             at += length;
-        } else if let Some((entity, length)) = number_at(rest, at.checked_sub(1).and_then(|b| all.get(b))) {
+        } else if let Some((entity, length)) = number_at(rest) {
             reading.entities.extend(entity);
             at += length;
         } else {
@@ -139,6 +147,21 @@ pub fn sentences(text: &str) -> Vec<String> {
     if !open.trim().is_empty() {
         out.push(open.trim().to_owned());
     }
+    out
+}
+
+/// Takes the complete sentences out of a text that is still growing: a mark counts as an end once white space follows it.
+pub fn take_sentences(open: &mut String) -> Vec<String> {
+    let mut out = Vec::new();
+    let (mut start, mut ended) = (0, false);
+    for (at, c) in open.char_indices() {
+        if c == '\n' || (ended && c.is_whitespace()) {
+            out.extend(open.get(start..at).map(str::trim).filter(|s| !s.is_empty()).map(str::to_owned));
+            start = at;
+        }
+        ended = matches!(c, '.' | '!' | '?' | '…');
+    }
+    *open = open.split_off(start);
     out
 }
 
@@ -206,15 +229,51 @@ pub fn stem(word: &str) -> String {
 /// Words that deny; "out" and "short" only with "of", "on" or a full stop behind them.
 fn is_negation(token: &Token, next: Option<&Token>) -> bool {
     const DENY: [&str; 18] = [
-        "not", "no", "cannot", "never", "none", "nothing", "nobody", "nowhere", "neither", "nor", "without", "unable", "unavailable", "unfortunately", "refuse", "impossible",
-        "cant", "dont",
+        "not",
+        "no",
+        "cannot",
+        "never",
+        "none",
+        "nothing",
+        "nobody",
+        "nowhere",
+        "neither",
+        "nor",
+        "without",
+        "unable",
+        "unavailable",
+        "unfortunately",
+        "refuse",
+        "impossible",
+        "cant",
+        "dont",
     ];
     let word = token.word.as_str();
-    DENY.contains(&word) || word.ends_with("n't") || (matches!(word, "out" | "short" | "low") && next.is_none_or(|n| matches!(n.word.as_str(), "of" | "on" | "at" | "right" | "now")))
+    DENY.contains(&word)
+        || word.ends_with("n't")
+        || (matches!(word, "out" | "short" | "low") && next.is_none_or(|n| matches!(n.word.as_str(), "of" | "on" | "at" | "right" | "now")))
 }
 
 const UNITS: [&str; 20] = [
-    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen",
+    "zero",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+    "thirteen",
+    "fourteen",
+    "fifteen",
+    "sixteen",
+    "seventeen",
+    "eighteen",
     "nineteen",
 ];
 const TENS: [&str; 8] = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"];
@@ -241,7 +300,7 @@ fn place(list: &[&str], word: &str) -> Option<i64> {
 }
 
 /// A number at the beginning of the tokens and how many it takes. A spoken "one" is an article or pronoun like "a" and gives no entity.
-fn number_at(tokens: &[Token], before: Option<&Token>) -> Option<(Option<Entity>, usize)> {
+fn number_at(tokens: &[Token]) -> Option<(Option<Entity>, usize)> {
     let first = tokens.first()?;
     let word = first.word.as_str();
     if word.starts_with(|c: char| c.is_ascii_digit()) {
@@ -257,8 +316,7 @@ fn number_at(tokens: &[Token], before: Option<&Token>) -> Option<(Option<Entity>
     }
     if let Some(unit) = place(&UNITS, word) {
         let scale = tokens.get(1).is_some_and(|t| matches!(t.word.as_str(), "hundred" | "thousand" | "million"));
-        let pronoun = before.is_some_and(|b| matches!(b.word.as_str(), "which" | "this" | "that" | "any" | "the" | "each" | "every" | "another" | "no"));
-        if unit == 1 && !scale || (unit == 1 && pronoun) {
+        if unit == 1 && !scale {
             return Some((None, 1));
         }
         return Some(scaled(unit, 1, tokens));

@@ -1,0 +1,279 @@
+//! Rendering by a language model: the template's text in the house's tone, checked sentence by sentence, with the template in reserve.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use minijinja::{Environment, UndefinedBehavior, context};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::faithful::scan::take_sentences;
+use super::faithful::{Faithful, Violation};
+use super::{Render, Say, Tone};
+use crate::llm::account::Account;
+use crate::llm::{BlockingModel, ChatRequest, Message, ModelError, Usage};
+
+/// A reply may be this much longer than its draft, in characters, beside a fixed allowance.
+const LONGER: usize = 2;
+/// The fixed allowance, in characters.
+const ALLOWANCE: usize = 120;
+
+/// Where a reply's words come from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum By {
+    /// The model's first text.
+    Model,
+    /// The model's second text.
+    Retry,
+    /// The template's, because the model failed or was not faithful.
+    #[default]
+    Template,
+    /// Sentences of the model that were released while it streamed, the rest from the template.
+    Mixed,
+}
+
+/// A reply with everything that led to it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Rendering {
+    /// What is said.
+    pub text: String,
+    /// Whose words they are.
+    pub by: By,
+    /// The template's text.
+    pub template: String,
+    /// What was wrong with the model's texts.
+    pub violations: Vec<String>,
+    /// The stable word for a fault of the exchange.
+    pub fault: Option<&'static str>,
+    /// Tokens and cost.
+    pub usage: Usage,
+    /// Time spent waiting for the model.
+    #[serde(skip)]
+    pub waited: Duration,
+}
+
+/// How often the model's words were used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct RenderShare {
+    /// Replies.
+    pub turns: u64,
+    /// Of these, those wholly in the model's words.
+    pub model: u64,
+    /// Of these, those that needed the template.
+    pub fallback: u64,
+}
+
+/// The prompts of rendering.
+#[derive(Clone, Debug)]
+pub struct RenderPrompts {
+    environment: Environment<'static>,
+    prefix: String,
+}
+
+/// The core templates by name.
+const CORE: [(&str, &str); 3] = [
+    ("render", include_str!("../../prompts/core/render.jinja")),
+    ("render_turn", include_str!("../../prompts/core/render_turn.jinja")),
+    ("render_retry", include_str!("../../prompts/core/render_retry.jinja")),
+];
+
+impl RenderPrompts {
+    /// The core templates, or those that `own` gives for `NAME.jinja`; the tone from `tone.txt`.
+    pub fn with(title: &str, own: impl Fn(&str) -> Option<String>) -> Result<Self, ModelError> {
+        let mut environment = Environment::new();
+        environment.set_undefined_behavior(UndefinedBehavior::Strict);
+        for (name, core) in CORE {
+            let text = own(&format!("{name}.jinja")).unwrap_or_else(|| core.to_owned());
+            environment.add_template_owned(name, text).map_err(|e| ModelError::Config(format!("prompt `{name}`: {e:#}")))?;
+        }
+        let tone = own("tone.txt").unwrap_or_else(|| "friendly, brief and clear.".to_owned());
+        let mut prompts = Self { environment, prefix: String::new() };
+        prompts.prefix = prompts.fill("render", context!(title, tone => tone.trim()))?;
+        Ok(prompts)
+    }
+
+    fn fill(&self, name: &str, values: minijinja::Value) -> Result<String, ModelError> {
+        self.environment.get_template(name).and_then(|t| t.render(values)).map_err(|e| ModelError::Config(format!("prompt `{name}`: {e:#}")))
+    }
+}
+
+/// Who wants to see every rendering.
+pub type Observer = Arc<dyn Fn(&Rendering) + Send + Sync>;
+
+/// A renderer that asks a model for the words. Clones count together.
+#[derive(Clone)]
+pub struct LlmRender {
+    model: BlockingModel,
+    template: Arc<dyn Render>,
+    faithful: Faithful,
+    prompts: RenderPrompts,
+    account: Option<Account>,
+    observer: Option<Observer>,
+    counts: Arc<Counts>,
+}
+
+#[derive(Debug, Default)]
+struct Counts {
+    turns: AtomicU64,
+    model: AtomicU64,
+    fallback: AtomicU64,
+}
+
+impl LlmRender {
+    /// A renderer over the template's own.
+    pub fn new(model: BlockingModel, template: Arc<dyn Render>, faithful: Faithful, prompts: RenderPrompts) -> Self {
+        Self { model, template, faithful, prompts, account: None, observer: None, counts: Arc::default() }
+    }
+
+    /// The same for one session: its site's names and its account.
+    #[must_use]
+    pub fn for_session(&self, faithful: Faithful, account: Option<Account>) -> Self {
+        Self { faithful, account, ..self.clone() }
+    }
+
+    /// The same with an observer.
+    #[must_use]
+    pub fn observed(mut self, observer: Observer) -> Self {
+        self.observer = Some(observer);
+        self
+    }
+
+    /// How often the model's words were used so far.
+    pub fn share(&self) -> RenderShare {
+        let get = |n: &AtomicU64| n.load(Ordering::Relaxed);
+        RenderShare { turns: get(&self.counts.turns), model: get(&self.counts.model), fallback: get(&self.counts.fallback) }
+    }
+
+    /// The reply as a whole, with what led to it.
+    pub fn compose(&self, says: &[Say], tone: &Tone) -> Rendering {
+        let draft = self.template.render(says, tone);
+        self.attempts(draft, |this, rendering, request| {
+            let reply = this.model.chat(request)?;
+            rendering.usage += reply.usage;
+            let text = tidy(&reply.text);
+            let verdict = if text.chars().count() > rendering.template.chars().count() * LONGER + ALLOWANCE {
+                Err(Violation::Order("the text is much longer than the draft".into()))
+            } else {
+                this.faithful.check(&text, says, &rendering.template)
+            };
+            Ok((text, verdict, false))
+        })
+    }
+
+    /// The reply in sentences as they are checked; what is handed on is final. The rendering's text is all of it together.
+    pub fn stream(&self, says: &[Say], tone: &Tone, on_sentence: &mut dyn FnMut(&str)) -> Rendering {
+        let draft = self.template.render(says, tone);
+        let rendering = self.attempts(draft, |this, rendering, request| {
+            let mut checker = this.faithful.checker(says, &rendering.template);
+            let (mut open, mut released) = (String::new(), Vec::new());
+            let outcome = this.model.stream(request, &mut |piece| {
+                open.push_str(piece);
+                for sentence in take_sentences(&mut open) {
+                    for checked in checker.add(&sentence) {
+                        on_sentence(&checked);
+                        released.push(checked);
+                    }
+                }
+                if checker.failed() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            });
+            if let Ok(reply) = &outcome {
+                rendering.usage += reply.usage;
+                for checked in std::iter::once(open.trim()).filter(|s| !s.is_empty()).flat_map(|s| checker.add(s)).collect::<Vec<_>>() {
+                    on_sentence(&checked);
+                    released.push(checked);
+                }
+            }
+            let rest = checker.rest();
+            let verdict = checker.finish();
+            match (outcome, released.is_empty()) {
+                (Err(error), true) if error != ModelError::Stopped => Err(error),
+                (_, true) => Ok((String::new(), verdict.and(Err(Violation::Empty)), false)),
+                (Ok(_), false) if verdict.is_ok() => Ok((released.join(" "), Ok(()), false)),
+                // Sentences went out already: the template says what is left.
+                (outcome, false) => {
+                    rendering.fault = outcome.err().filter(|e| *e != ModelError::Stopped).map(|e| e.kind());
+                    rendering.violations.extend(verdict.err().map(|v| v.to_string()));
+                    if !rest.is_empty() {
+                        on_sentence(&rest);
+                        released.push(rest);
+                    }
+                    Ok((released.join(" "), Ok(()), true))
+                }
+            }
+        });
+        if rendering.by == By::Template && !rendering.text.is_empty() {
+            on_sentence(&rendering.text);
+        }
+        rendering
+    }
+
+    /// One text, one retry, then the template. `ask` gives a text, the verdict on it, and whether the template finished it.
+    fn attempts(
+        &self,
+        draft: String,
+        mut ask: impl FnMut(&Self, &mut Rendering, ChatRequest) -> Result<(String, Result<(), Violation>, bool), ModelError>,
+    ) -> Rendering {
+        let mut rendering = Rendering { text: draft.clone(), template: draft, ..Rendering::default() };
+        let started = Instant::now();
+        let outcome = if rendering.template.trim().is_empty() { Ok(()) } else { self.two_rounds(&mut rendering, &mut ask) };
+        if let Err(error) = outcome {
+            tracing::info!(kind = error.kind(), "the model gave no usable wording");
+            rendering.fault = Some(error.kind());
+        }
+        rendering.waited = started.elapsed();
+        Account::book(self.account.as_ref(), rendering.usage);
+        self.counts.turns.fetch_add(1, Ordering::Relaxed);
+        let counter = if matches!(rendering.by, By::Model | By::Retry) { &self.counts.model } else { &self.counts.fallback };
+        counter.fetch_add(1, Ordering::Relaxed);
+        if let Some(observer) = &self.observer {
+            observer(&rendering);
+        }
+        rendering
+    }
+
+    fn two_rounds(
+        &self,
+        rendering: &mut Rendering,
+        ask: &mut impl FnMut(&Self, &mut Rendering, ChatRequest) -> Result<(String, Result<(), Violation>, bool), ModelError>,
+    ) -> Result<(), ModelError> {
+        Account::admit(self.account.as_ref())?;
+        let turn = self.prompts.fill("render_turn", context!(draft => Value::from(rendering.template.as_str()).to_string()))?;
+        // A token has about four characters; twice that is room enough, and bounds what a runaway model costs.
+        let tokens = rendering.template.chars().count() / 2 + 64;
+        let max_tokens = u32::try_from(tokens).unwrap_or(u32::MAX);
+        let mut request = ChatRequest { prefix: self.prompts.prefix.clone(), messages: vec![Message::user(turn)], shape: None, max_tokens };
+        for by in [By::Model, By::Retry] {
+            let (text, verdict, finished) = ask(self, rendering, request.clone())?;
+            match verdict {
+                Ok(()) => {
+                    rendering.text = text;
+                    rendering.by = if finished { By::Mixed } else { by };
+                    return Ok(());
+                }
+                Err(violation) => {
+                    let problem = violation.to_string();
+                    let said = if text.is_empty() { "…".to_owned() } else { crate::llm::error::shorten(&text, 1_000) };
+                    request.messages.extend([Message::model(said), Message::user(self.prompts.fill("render_retry", context!(problem => problem.as_str()))?)]);
+                    rendering.violations.push(problem);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The text without white space and quotation marks around it.
+fn tidy(text: &str) -> String {
+    let text = text.trim();
+    let inner = text.strip_prefix('"').and_then(|t| t.strip_suffix('"')).filter(|t| !t.contains('"')).unwrap_or(text);
+    inner.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+impl Render for LlmRender {
+    fn render(&self, says: &[Say], tone: &Tone) -> String {
+        self.compose(says, tone).text
+    }
+}
