@@ -3,3 +3,5 @@
 pub mod adversary;
 pub mod dialogues;
 pub mod invariants;
+pub mod metrics;
+pub mod star;
