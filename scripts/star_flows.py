@@ -66,7 +66,7 @@ FIELDS = {
     "food_type": "Food", "rating": "AverageRating", "cost": "Cost", "service_provider": "ServiceProvider", "departure_location": "DepartureLocation",
     "arrival_location": "ArrivalLocation", "minutes_till_pickup": "MinutesTillPickup", "license_plate": "LicensePlate", "booking_id": "id",
     "driver_name": "DriverName", "message": "Message", "weather": "Weather", "city": "City", "temperature": "TemperatureCelsius", "question": "Question",
-    "answer": "Answer",
+    "answer": "Answer", "simple_instruction": "$step", "detailed_instruction": "$detail",
 }
 # Labels of the data set: how a task says goodbye where its reply list names another act.
 GOODBYE = {"apartment": "goodbye_2", "plane": "goodbye_2", "ride": "ride_bye", "spaceship": "spaceship_bye", "trivia": "trivia_bye"}
@@ -100,6 +100,8 @@ def slot_kind(name, api):
         return "place"
     if name.startswith("Color"):
         return "categorical"
+    if name == "ChangeDescription":
+        return "text"
     if api["Type"] == "ShortString" and name.endswith("Name"):
         return "name"
     return "text" if api["Type"] == "LongString" else "string"

@@ -3,4 +3,6 @@
 pub mod adversary;
 pub mod dialogues;
 pub mod invariants;
+pub mod metrics;
 pub mod multiwoz;
+pub mod star;

@@ -2,6 +2,7 @@
 
 pub mod draw;
 pub mod facts;
+pub mod run;
 
 use std::collections::BTreeMap;
 
@@ -80,6 +81,8 @@ pub struct Node {
     pub acts_by_outcome: BTreeMap<String, String>,
     /// What the author says it does.
     pub message: Option<String>,
+    /// The reply template, where it is not the act's own.
+    pub reply: Option<String>,
     /// The list output it tells one by one, and the output with more details.
     pub steps: Option<(String, String)>,
     /// The act for the last of the steps.

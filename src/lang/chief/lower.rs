@@ -122,6 +122,7 @@ impl Lowering<'_> {
             act: act.filter(|_| !is_call),
             acts_by_outcome,
             message: text(v, "message"),
+            reply: text(v, "reply"),
             steps: text(v, "steps").map(|s| (s, text(v, "details").unwrap_or_default())),
             last_act: text(v, "last_star_action"),
             judge: text(v, "judge"),

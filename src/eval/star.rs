@@ -1,0 +1,223 @@
+//! STAR: the engine's next acts on recorded dialogues, compared with what the human agents did.
+
+mod data;
+mod flows;
+mod replay;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::time::Instant;
+
+use serde::Serialize;
+
+use super::metrics::{self, Interval, Score, Scored};
+use crate::diag::Diagnostic;
+use crate::reason::{ReasonError, Reasoner};
+
+pub use flows::{load, sources};
+pub use replay::{Example, Replay};
+
+/// What went wrong.
+#[derive(Debug, thiserror::Error)]
+pub enum StarError {
+    /// A file cannot be read or written.
+    #[error("cannot read or write `{0}`: {1}")]
+    Read(String, String),
+    /// A line is no dialogue or state.
+    #[error("`{0}`, line {1}: {2}")]
+    Line(String, usize, String),
+    /// A flow or rule file is broken.
+    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
+    Author(Vec<Diagnostic>),
+    /// The dialogues are of tasks that no flow covers.
+    #[error("no flow for the task `{0}`")]
+    NoFlow(String),
+    /// No dialogue fits the protocol.
+    #[error("no dialogue of the files fits the protocol")]
+    Nothing,
+    /// No decision was made.
+    #[error(transparent)]
+    Reason(#[from] ReasonError),
+}
+
+/// What counts as an example.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Protocol {
+    /// One act per turn of the speaker, calls made inside the turn.
+    P5,
+    /// Every act and every call, all earlier events visible.
+    P2,
+    /// As P2, on the dialogues without instructions and the 22 tasks of earlier work.
+    P1,
+}
+
+/// Where the slots come from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum States {
+    /// From the engine's own understanding of the earlier turns.
+    Own,
+    /// From a file of given states.
+    Oracle(PathBuf),
+}
+
+/// What to evaluate.
+#[derive(Clone, Debug)]
+pub struct Args {
+    /// Folder of flow files; the built-in ones when absent.
+    pub flows: Option<PathBuf>,
+    /// Dialogue files.
+    pub dialogues: Vec<PathBuf>,
+    /// The protocol.
+    pub protocol: Protocol,
+    /// The states.
+    pub states: States,
+    /// Where to write the predictions.
+    pub predictions: Option<PathBuf>,
+    /// Which engines decide.
+    pub reasoner: Reasoner,
+    /// Rounds of the bootstrap; none when 0.
+    pub rounds: usize,
+}
+
+impl Default for Args {
+    fn default() -> Self {
+        Self { flows: None, dialogues: Vec::new(), protocol: Protocol::P5, states: States::Own, predictions: None, reasoner: Reasoner::Fast, rounds: 1000 }
+    }
+}
+
+/// The result.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// The protocol.
+    pub protocol: Protocol,
+    /// Whether the states were given.
+    pub oracle: bool,
+    /// Dialogues.
+    pub dialogues: usize,
+    /// Examples.
+    pub n: usize,
+    /// Mean over tasks.
+    pub macro_score: Score,
+    /// Interval of the mean F1 over tasks.
+    pub macro_f1_interval: Interval,
+    /// Interval of the mean accuracy over tasks.
+    pub macro_accuracy_interval: Interval,
+    /// Accuracy over all examples.
+    pub micro_accuracy: f64,
+    /// By task.
+    pub tasks: BTreeMap<String, Score>,
+    /// BLEU of the words against the agents' own, over the acts.
+    pub bleu: f64,
+    /// Of the calls made, how many the human agent made in the same turn, in percent.
+    pub call_precision: f64,
+    /// Calls made.
+    pub calls: usize,
+    /// Wall-clock seconds.
+    pub seconds: f64,
+}
+
+/// The tasks that earlier work left out of its list.
+const NOT_IN_P1: [&str; 2] = ["ride_change", "spaceship_life_support"];
+
+/// Runs the evaluation.
+pub fn run(args: &Args) -> Result<Report, StarError> {
+    let began = Instant::now();
+    let ready = load(args.flows.as_deref())?;
+    let mut dialogues = data::read(&args.dialogues)?;
+    dialogues.retain(|d| d.happy && (args.protocol != Protocol::P1 || !d.guided && !NOT_IN_P1.contains(&d.task.as_str())));
+    let given = match &args.states {
+        States::Own => None,
+        States::Oracle(path) => Some(data::states(path)?),
+    };
+    let mut examples = Vec::new();
+    for d in &dialogues {
+        let flow = ready.get(&d.task).ok_or_else(|| StarError::NoFlow(d.task.clone()))?;
+        examples.extend(Replay { dialogue: d, flow, states: given.as_ref(), protocol: args.protocol, reasoner: args.reasoner }.run()?);
+    }
+    if examples.is_empty() {
+        return Err(StarError::Nothing);
+    }
+    if let Some(path) = &args.predictions {
+        write(path, &examples)?;
+    }
+    Ok(report(args, dialogues.len(), &examples, began))
+}
+
+fn scored(e: &Example) -> Scored<'_> {
+    Scored { group: &e.task, gold: &e.gold, predicted: &e.predicted }
+}
+
+fn report(args: &Args, dialogues: usize, examples: &[Example], began: Instant) -> Report {
+    let (macro_score, tasks) = metrics::by_group(examples.iter().map(scored));
+    let mut by_dialogue: BTreeMap<i64, Vec<&Example>> = BTreeMap::new();
+    for e in examples {
+        by_dialogue.entry(e.dialogue).or_default().push(e);
+    }
+    let units: Vec<Vec<&Example>> = by_dialogue.into_values().collect();
+    let [f1, accuracy] = metrics::bootstrap(&units, args.rounds, 20_251_120, |drawn| {
+        let (m, _) = metrics::by_group(drawn.iter().flat_map(|u| u.iter().map(|e| scored(e))));
+        [m.f1, m.accuracy]
+    });
+    let texts: Vec<_> = examples.iter().filter(|e| !e.gold_text.is_empty()).map(|e| (metrics::tokens_13a(&e.text), metrics::tokens_13a(&e.gold_text))).collect();
+    let (calls, right): (usize, usize) = examples.iter().filter(|e| e.called).fold((0, 0), |(c, r), e| (c + 1, r + usize::from(e.gold_called)));
+    let all = metrics::score(examples.iter().map(|e| (e.gold.as_str(), e.predicted.as_str())));
+    #[expect(clippy::cast_precision_loss, reason = "counts of calls")]
+    let call_precision = if calls == 0 { 0.0 } else { 100.0 * right as f64 / calls as f64 };
+    Report {
+        protocol: args.protocol,
+        oracle: args.states != States::Own,
+        dialogues,
+        n: examples.len(),
+        macro_score,
+        macro_f1_interval: f1,
+        macro_accuracy_interval: accuracy,
+        micro_accuracy: all.accuracy,
+        tasks,
+        bleu: metrics::bleu(&texts),
+        call_precision,
+        calls,
+        seconds: began.elapsed().as_secs_f64(),
+    }
+}
+
+fn write(path: &std::path::Path, examples: &[Example]) -> Result<(), StarError> {
+    let mut out = String::new();
+    for e in examples {
+        let line = serde_json::json!({"dialogue": e.dialogue, "event": e.event, "task": e.task, "gold": e.gold, "predicted": e.predicted});
+        out.push_str(&line.to_string());
+        out.push('\n');
+    }
+    std::fs::write(path, out).map_err(|e| StarError::Read(path.display().to_string(), e.to_string()))
+}
+
+impl Report {
+    /// The report as a table for people.
+    pub fn table(&self) -> String {
+        use std::fmt::Write;
+        let mut out = String::new();
+        let states = if self.oracle { "given states" } else { "own states" };
+        let protocol = format!("{:?}", self.protocol).to_lowercase();
+        let _ = writeln!(out, "STAR {protocol}, {states}: {} dialogues, {} examples, {} tasks", self.dialogues, self.n, self.tasks.len());
+        let line = |name: &str, v: f64, i: Interval| format!("{name:<22}{v:>6.1}   [{:.1}, {:.1}]\n", i.low, i.high);
+        out.push_str(&line("macro F1", self.macro_score.f1, self.macro_f1_interval));
+        out.push_str(&line("macro accuracy", self.macro_score.accuracy, self.macro_accuracy_interval));
+        let _ = writeln!(out, "{:<22}{:>6.1}", "micro accuracy", self.micro_accuracy);
+        let _ = writeln!(out, "{:<22}{:>6.1}", "BLEU", self.bleu);
+        let _ = writeln!(out, "{:<22}{:>6.1}   of {} calls", "call precision", self.call_precision, self.calls);
+        let _ = writeln!(out, "{:<22}{:>6.1}", "seconds", self.seconds);
+        let _ = writeln!(out, "\n{:<26}{:>6}{:>8}{:>8}", "task", "n", "F1", "acc.");
+        for (t, s) in &self.tasks {
+            let _ = writeln!(out, "{t:<26}{:>6}{:>8.1}{:>8.1}", s.n, s.f1, s.accuracy);
+        }
+        out
+    }
+
+    /// The tasks that were scored.
+    pub fn names(&self) -> BTreeSet<&str> {
+        self.tasks.keys().map(String::as_str).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests;

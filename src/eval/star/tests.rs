@@ -1,0 +1,3 @@
+//! The evaluation on a small excerpt of STAR.
+
+use super::*;
