@@ -14,13 +14,14 @@ use serde_json::{Map, Value};
 
 mod agent;
 mod bleu;
-mod cues;
+pub mod cues;
 pub mod data;
 mod detokenise;
 mod flows;
 pub mod fuzzy;
 mod say;
 pub mod score;
+mod track;
 pub mod values;
 pub mod venues;
 
@@ -29,6 +30,7 @@ pub use agent::{Agent, Move};
 use crate::reason::Reasoner;
 use data::{Dialogue, State};
 use score::{Said, Saids, Scores, score};
+use track::Tracker;
 use values::{Spellings, slot_name};
 use venues::Venues;
 
@@ -184,13 +186,19 @@ impl Benchmark {
 
     /// What the rules do on every dialogue.
     pub fn run(&self, agent: &Agent, states: States) -> Result<Saids, MultiwozError> {
+        let tracker = Tracker::new(&self.venues)?;
         let mut out = Saids::new();
         for d in &self.dialogues {
             let known: Vec<State> = match states {
-                States::Oracle | States::Own => d.turns.iter().map(|t| t.known.clone()).collect(),
+                States::Oracle => d.turns.iter().map(|t| t.known.clone()).collect(),
+                States::Own => tracker.track(d, agent.cues(), &self.spellings),
             };
             let moves = agent.moves(d, &known, &self.venues)?;
-            out.insert(d.id.clone(), agent.said(&moves, |r| self.normal(r)));
+            let mut said = agent.said(&moves, |r| self.normal(r));
+            if states == States::Own {
+                said.iter_mut().zip(known).for_each(|(s, k)| s.state = Some(k));
+            }
+            out.insert(d.id.clone(), said);
         }
         Ok(out)
     }

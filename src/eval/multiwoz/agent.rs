@@ -61,6 +61,11 @@ impl Agent {
         Ok(Self { base, reasoner, cues, texts })
     }
 
+    /// The lexicon of cues.
+    pub fn cues(&self) -> &Cues {
+        &self.cues
+    }
+
     /// The moves of a dialogue, given what is known after each of the user's turns.
     ///
     /// The recorded replies are the history: a turn sees the replies before it and never its own.
