@@ -9,22 +9,25 @@
 //! ```
 //!
 //! The modules stand in reading order.
+//!
+//! The README's program, run as a test:
+#![doc = include_str!("../README.md")]
 
-pub mod act;
-pub mod check;
-pub mod cli;
 pub mod diag;
+pub mod term;
+pub mod ontology;
+pub mod state;
 pub mod domain;
-pub mod eval;
 pub mod facts;
+pub mod reason;
+pub mod understand;
+pub mod link;
+pub mod render;
+pub mod act;
+pub mod turn;
+pub mod llm;
 pub mod ir;
 pub mod lang;
-pub mod link;
-pub mod llm;
-pub mod ontology;
-pub mod reason;
-pub mod render;
-pub mod state;
-pub mod term;
-pub mod turn;
-pub mod understand;
+pub mod check;
+pub mod eval;
+pub mod cli;

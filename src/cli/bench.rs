@@ -5,7 +5,9 @@ use crate::facts;
 
 /// Arguments of `bench`.
 #[derive(clap::Args)]
-#[command(after_help = "Examples:\n  duologue bench reason\n  duologue bench turn --turns 2000 --json\n  duologue bench store --store /tmp/bench.db\n\nBuild with --release to measure.")]
+#[command(
+    after_help = "Examples:\n  duologue bench reason\n  duologue bench turn --turns 2000 --json\n  duologue bench store --store /tmp/bench.db\n\nBuild with --release to measure."
+)]
 pub struct Arguments {
     /// What to measure: store, turn.
     what: String,

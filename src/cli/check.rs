@@ -10,7 +10,9 @@ use crate::domain::Files;
 
 /// Arguments of `check`.
 #[derive(clap::Args)]
-#[command(after_help = "Examples:\n  duologue check                      every domain there is\n  duologue check drive_thru\n  duologue check my_rules.lp my_facts.lp\n  duologue check my_domain --root .   a domain of kb/my_domain below this folder\n  duologue explain rule-two-models    what a code means")]
+#[command(
+    after_help = "Examples:\n  duologue check                      every domain there is\n  duologue check drive_thru\n  duologue check my_rules.lp my_facts.lp\n  duologue check my_domain --root .   a domain of kb/my_domain below this folder\n  duologue explain rule-two-models    what a code means"
+)]
 pub struct Arguments {
     /// Domains, or files of rules and facts.
     what: Vec<String>,
@@ -53,4 +55,3 @@ pub fn run(a: &Arguments) -> Result<bool, Failure> {
     }
     Ok(found.iter().all(|d| d.severity != Severity::Error))
 }
-

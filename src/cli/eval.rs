@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::common::{Failure, How};
-use crate::eval::multiwoz;
+use crate::eval::{multiwoz, star};
 use crate::reason::Reasoner;
 
 /// Arguments of `eval`.
@@ -15,13 +15,17 @@ pub struct Arguments {
 
 #[derive(clap::Subcommand)]
 enum What {
+    /// STAR: the next action in 24 tasks, macro F1 and accuracy with intervals.
+    Star(Star),
     /// MultiWOZ: inform, success, BLEU and combined, beside what trivial systems reach.
     Multiwoz(Multiwoz),
 }
 
 /// Arguments of `eval multiwoz`.
 #[derive(clap::Args)]
-#[command(after_help = "Examples:\n  duologue eval multiwoz --data multiwoz --states oracle\n  duologue eval multiwoz --data multiwoz --system sample_predictions/galaxy.json")]
+#[command(
+    after_help = "Examples:\n  duologue eval multiwoz --data multiwoz --states oracle\n  duologue eval multiwoz --data multiwoz --system sample_predictions/galaxy.json"
+)]
 struct Multiwoz {
     /// The data folder.
     #[arg(long)]
@@ -49,6 +53,36 @@ struct Multiwoz {
     json: bool,
 }
 
+/// Arguments of `eval star`.
+#[derive(clap::Args)]
+#[command(after_help = "Example:\n  duologue eval star --dialogues star/dialogues_happy.jsonl --protocol p5 --states own")]
+struct Star {
+    /// A folder of flow files instead of the built-in ones.
+    #[arg(long)]
+    flows: Option<PathBuf>,
+    /// Dialogue files (JSON lines).
+    #[arg(long, num_args = 1.., required = true)]
+    dialogues: Vec<PathBuf>,
+    /// Which protocol: p5, p2 or p1.
+    #[arg(long, default_value = "p5")]
+    protocol: String,
+    /// `own`, or `oracle=FILE` with given states.
+    #[arg(long, default_value = "own")]
+    states: String,
+    /// Write the predictions here, one JSON object a line.
+    #[arg(long)]
+    predictions: Option<PathBuf>,
+    /// Which engines decide.
+    #[arg(long, value_enum, default_value = "fast")]
+    reasoner: How,
+    /// Rounds of the bootstrap.
+    #[arg(long, default_value_t = 1000)]
+    rounds: usize,
+    /// As JSON.
+    #[arg(long)]
+    json: bool,
+}
+
 fn reasoner(how: How) -> Reasoner {
     match how {
         How::Confirm => Reasoner::Confirm,
@@ -60,14 +94,55 @@ fn reasoner(how: How) -> Reasoner {
 /// Runs an evaluation and prints its report.
 pub fn run(a: &Arguments) -> Result<bool, Failure> {
     match &a.what {
+        What::Star(s) => {
+            let protocol = match s.protocol.as_str() {
+                "p5" => star::Protocol::P5,
+                "p2" => star::Protocol::P2,
+                "p1" => star::Protocol::P1,
+                other => return Err(Failure::Other(format!("`{other}` is no protocol: use p5, p2 or p1"))),
+            };
+            let states = match s.states.split_once('=') {
+                Some(("oracle", file)) => star::States::Oracle(file.into()),
+                None if s.states == "own" => star::States::Own,
+                _ => return Err(Failure::Other(format!("`{}` is no source of states: use own or oracle=FILE", s.states))),
+            };
+            let args = star::Args {
+                flows: s.flows.clone(),
+                dialogues: s.dialogues.clone(),
+                protocol,
+                states,
+                predictions: s.predictions.clone(),
+                reasoner: reasoner(s.reasoner),
+                rounds: s.rounds,
+            };
+            let report = star::run(&args).map_err(|e| Failure::Other(e.to_string()))?;
+            if s.json {
+                println!("{}", serde_json::to_string_pretty(&report).unwrap_or_default());
+            } else {
+                print!("{}", report.table());
+            }
+            Ok(true)
+        }
         What::Multiwoz(m) => {
             let states = match m.states.as_str() {
                 "oracle" => multiwoz::States::Oracle,
                 "own" => multiwoz::States::Own,
                 other => return Err(Failure::Other(format!("`{other}` is no source of states: use oracle or own"))),
             };
-            let folds = m.folds.split_once("..").and_then(|(f, t)| Some(f.parse().ok()?..t.parse().ok()?)).ok_or_else(|| Failure::Other("folds are written FROM..TO".to_owned()))?;
-            let args = multiwoz::Args { data: m.data.clone(), split: m.split.clone(), states, reasoner: reasoner(m.reasoner), system: m.system.clone(), folds, predictions: m.predictions.clone() };
+            let folds = m
+                .folds
+                .split_once("..")
+                .and_then(|(f, t)| Some(f.parse().ok()?..t.parse().ok()?))
+                .ok_or_else(|| Failure::Other("folds are written FROM..TO".to_owned()))?;
+            let args = multiwoz::Args {
+                data: m.data.clone(),
+                split: m.split.clone(),
+                states,
+                reasoner: reasoner(m.reasoner),
+                system: m.system.clone(),
+                folds,
+                predictions: m.predictions.clone(),
+            };
             let report = multiwoz::run(&args).map_err(|e| Failure::Other(e.to_string()))?;
             if m.json {
                 println!("{}", serde_json::to_string_pretty(&report).unwrap_or_default());

@@ -119,7 +119,14 @@ pub fn bootstrap<U, const K: usize>(units: &[U], rounds: usize, seed: u64, stati
 
 /// Tokens as the standard BLEU script cuts them (mteval 13a).
 pub fn tokens_13a(text: &str) -> Vec<String> {
-    let text = text.replace("<skipped>", "").replace("-\n", "").replace('\n', " ").replace("&quot;", "\"").replace("&amp;", "&").replace("&lt;", "<").replace("&gt;", ">");
+    let text = text
+        .replace("<skipped>", "")
+        .replace("-\n", "")
+        .replace('\n', " ")
+        .replace("&quot;", "\"")
+        .replace("&amp;", "&")
+        .replace("&lt;", "<")
+        .replace("&gt;", ">");
     let splits = |c: char| matches!(c, '{'..='~' | '['..='`' | ' '..='&' | '('..='+' | ':'..='@' | '/');
     let padded: Vec<char> = format!(" {text} ").chars().flat_map(|c| if splits(c) { vec![' ', c, ' '] } else { vec![c] }).collect();
     let digit = |c: Option<&char>| c.is_some_and(char::is_ascii_digit);

@@ -159,7 +159,8 @@ fn report(args: &Args, dialogues: usize, examples: &[Example], began: Instant) -
         let (m, _) = metrics::by_group(drawn.iter().flat_map(|u| u.iter().map(|e| scored(e))));
         [m.f1, m.accuracy]
     });
-    let texts: Vec<_> = examples.iter().filter(|e| !e.gold_text.is_empty()).map(|e| (metrics::tokens_13a(&e.text), metrics::tokens_13a(&e.gold_text))).collect();
+    let texts: Vec<_> =
+        examples.iter().filter(|e| !e.gold_text.is_empty()).map(|e| (metrics::tokens_13a(&e.text), metrics::tokens_13a(&e.gold_text))).collect();
     let (calls, right): (usize, usize) = examples.iter().filter(|e| e.called).fold((0, 0), |(c, r), e| (c + 1, r + usize::from(e.gold_called)));
     let all = metrics::score(examples.iter().map(|e| (e.gold.as_str(), e.predicted.as_str())));
     #[expect(clippy::cast_precision_loss, reason = "counts of calls")]

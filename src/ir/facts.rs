@@ -106,7 +106,9 @@ pub fn facts(flow: &Flow) -> Vec<Atom> {
             }
             out.extend(s.ask.iter().map(|a| atom("ask_act", vec![slot.clone(), text(a)])));
             out.extend(s.either.iter().filter(|o| **o != s.name).map(|o| atom("either", vec![slot.clone(), text(o)])));
-            for (name, holds) in [("identity", s.identity), ("when_slot", s.kind.is_when()), ("text_slot", matches!(s.kind, super::SlotKind::Text | super::SlotKind::String))] {
+            for (name, holds) in
+                [("identity", s.identity), ("when_slot", s.kind.is_when()), ("text_slot", matches!(s.kind, super::SlotKind::Text | super::SlotKind::String))]
+            {
                 if holds {
                     out.push(atom(name, vec![slot.clone()]));
                 }

@@ -15,9 +15,30 @@ macro_rules! built_in {
 }
 
 const BUILT_IN: &[(&str, &str)] = built_in![
-    "apartment_schedule", "apartment_search", "bank_balance", "bank_fraud_report", "doctor_followup", "doctor_schedule", "hotel_book", "hotel_search", "hotel_service_request",
-    "meeting_schedule", "party_plan", "party_rsvp", "plane_book", "plane_search", "restaurant_book", "restaurant_search", "ride_book", "ride_change", "ride_status",
-    "spaceship_access_codes", "spaceship_life_support", "trip_directions", "trivia", "weather",
+    "apartment_schedule",
+    "apartment_search",
+    "bank_balance",
+    "bank_fraud_report",
+    "doctor_followup",
+    "doctor_schedule",
+    "hotel_book",
+    "hotel_search",
+    "hotel_service_request",
+    "meeting_schedule",
+    "party_plan",
+    "party_rsvp",
+    "plane_book",
+    "plane_search",
+    "restaurant_book",
+    "restaurant_search",
+    "ride_book",
+    "ride_change",
+    "ride_status",
+    "spaceship_access_codes",
+    "spaceship_life_support",
+    "trip_directions",
+    "trivia",
+    "weather",
 ];
 
 /// Flow files: name and text.
@@ -27,7 +48,8 @@ pub fn sources(dir: Option<&Path>) -> Result<Vec<Source>, StarError> {
     };
     let dir = if dir.join("flows").is_dir() { dir.join("flows") } else { dir.to_path_buf() };
     let fail = |e: std::io::Error| StarError::Read(dir.display().to_string(), e.to_string());
-    let mut files: Vec<_> = std::fs::read_dir(&dir).map_err(fail)?.filter_map(Result::ok).map(|e| e.path()).filter(|p| p.extension().is_some_and(|x| x == "json")).collect();
+    let mut files: Vec<_> =
+        std::fs::read_dir(&dir).map_err(fail)?.filter_map(Result::ok).map(|e| e.path()).filter(|p| p.extension().is_some_and(|x| x == "json")).collect();
     files.sort();
     files
         .iter()

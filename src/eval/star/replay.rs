@@ -138,7 +138,12 @@ impl Replay<'_> {
     fn every_event(&self, state: &mut run::Dialogue, turn: &Turn<'_>, out: &mut Vec<Example>) -> Result<(), StarError> {
         // The last call's result, until the agent has told it.
         let mut pending: Option<(i32, Class)> = None;
-        let mut calls = self.flow.flow.nodes.iter().filter_map(|n| if let NodeKind::Call { variant, .. } = &n.kind { Some((n.id, variant.clone().unwrap_or_default())) } else { None });
+        let mut calls = self
+            .flow
+            .flow
+            .nodes
+            .iter()
+            .filter_map(|n| if let NodeKind::Call { variant, .. } = &n.kind { Some((n.id, variant.clone().unwrap_or_default())) } else { None });
         let calls: Vec<(i32, String)> = calls.by_ref().collect();
         let mut last_call = calls.first().map_or(0, |(id, _)| *id);
         for (event, e) in turn.rest {
@@ -176,7 +181,17 @@ impl Replay<'_> {
     }
 
     #[expect(clippy::too_many_arguments, reason = "the fields of one record")]
-    fn example(&self, event: usize, gold: &str, gold_text: &str, predicted: String, state: &run::Dialogue, called: bool, gold_called: bool, decision: Decision) -> Example {
+    fn example(
+        &self,
+        event: usize,
+        gold: &str,
+        gold_text: &str,
+        predicted: String,
+        state: &run::Dialogue,
+        called: bool,
+        gold_called: bool,
+        decision: Decision,
+    ) -> Example {
         let text = if gold_text.is_empty() { String::new() } else { state.words(&predicted) };
         Example {
             dialogue: self.dialogue.id,

@@ -1,0 +1,34 @@
+//! Every snippet of the README and of the pages in docs/ that says `sh` is run as it stands.
+
+use std::path::Path;
+use std::process::Command;
+
+fn snippets(text: &str) -> Vec<String> {
+    let mut out = vec![];
+    let mut rest = text;
+    while let Some((_, after)) = rest.split_once("```sh\n") {
+        let (snippet, after) = after.split_once("```").unwrap_or((after, ""));
+        out.push(snippet.to_owned());
+        rest = after;
+    }
+    out
+}
+
+#[test]
+fn every_shell_snippet_works() {
+    let bin = Path::new(env!("CARGO_BIN_EXE_duologue")).parent().unwrap().to_owned();
+    let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut pages = vec![root.join("README.md")];
+    pages.extend(std::fs::read_dir(root.join("docs")).unwrap().flatten().map(|e| e.path()).filter(|p| p.extension().is_some_and(|e| e == "md")));
+    let mut run = 0;
+    for page in pages {
+        for snippet in snippets(&std::fs::read_to_string(&page).unwrap()) {
+            let output = Command::new("bash").args(["-euo", "pipefail", "-c", &snippet]).env("PATH", &path).current_dir(root).output().unwrap();
+            let text = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+            assert!(output.status.success(), "{}:\n{snippet}\n{text}", page.display());
+            run += 1;
+        }
+    }
+    assert!(run >= 4, "the README has snippets");
+}
