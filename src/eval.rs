@@ -1,6 +1,7 @@
 //! Running and measuring: dialogue files, invariants, adversaries, data sets.
 
 pub mod adversary;
+pub mod bench;
 pub mod dialogues;
 pub mod invariants;
 pub mod metrics;

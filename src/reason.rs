@@ -2,6 +2,7 @@
 
 pub mod analyse;
 mod base;
+pub mod bench;
 mod clingo;
 mod decide;
 pub mod eval;
