@@ -1,5 +1,7 @@
 //! Understanding: words to predicates, by several implementations behind one trait.
 
+pub mod embedded;
+
 use crate::state::Line;
 use crate::term::{Atom, Name};
 
