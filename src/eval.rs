@@ -1,1 +1,3 @@
 //! Evaluation against data sets.
+
+pub mod nlu;
