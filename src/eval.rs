@@ -1,3 +1,4 @@
+<<<<<<< HEAD
 //! Running and measuring: dialogue files, invariants, adversaries, data sets.
 
 pub mod adversary;
@@ -7,3 +8,8 @@ pub mod invariants;
 pub mod metrics;
 pub mod multiwoz;
 pub mod star;
+=======
+//! Evaluation against data sets.
+
+pub mod nlu;
+>>>>>>> nlu

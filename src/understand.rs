@@ -1,8 +1,12 @@
 //! Understanding: words to predicates, by several implementations behind one trait.
 
+<<<<<<< HEAD
 pub mod flow;
 pub mod hybrid;
 pub mod llm;
+=======
+pub mod embedded;
+>>>>>>> nlu
 
 use crate::state::Line;
 use crate::term::{Atom, Name};

@@ -1,0 +1,193 @@
+//! The names of the facts, indexed by their words.
+
+use std::collections::BTreeMap;
+
+use rustc_hash::FxHashMap;
+
+use super::words::Words;
+use crate::term::Name;
+
+/// When a candidate is taken, when two are a tie and when none is known.
+#[derive(Clone, Copy, Debug)]
+pub struct Thresholds {
+    /// How much of a name must be said, by weight of its words.
+    pub accept: f32,
+    /// A second candidate with at least this part of the best one's score ties with it.
+    pub tie: f32,
+}
+
+impl Default for Thresholds {
+    fn default() -> Self {
+        Self { accept: 0.2, tie: 0.88 }
+    }
+}
+
+/// A known name that a stretch of words may mean.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Candidate {
+    /// The name's number in [`Names`].
+    pub name: usize,
+    /// How much of the name was said, 0 to 1.
+    pub score: f32,
+}
+
+#[derive(Clone, Debug)]
+struct Entry {
+    /// What it stands for: one name, or several for a word that means a kind.
+    targets: Vec<usize>,
+    words: Vec<u32>,
+    weight: f32,
+    whole_only: bool,
+}
+
+/// All known names with their aliases.
+#[derive(Clone, Debug, Default)]
+pub struct Names {
+    names: Vec<Name>,
+    by_name: BTreeMap<Name, usize>,
+    entries: Vec<Entry>,
+    postings: FxHashMap<u32, Vec<u32>>,
+    weights: FxHashMap<u32, f32>,
+}
+
+impl Names {
+    /// Registers a name; its words become partial keys to it.
+    pub fn add(&mut self, name: &Name, words: &[u32]) -> usize {
+        let id = self.number(name);
+        self.entry(vec![id], words, false);
+        id
+    }
+
+    /// Registers an alias, which must be said whole.
+    pub fn alias(&mut self, targets: &[Name], words: &[u32]) {
+        let targets: Vec<usize> = targets.iter().filter_map(|n| self.by_name.get(n).copied()).collect();
+        if !targets.is_empty() {
+            self.entry(targets, words, true);
+        }
+    }
+
+    fn number(&mut self, name: &Name) -> usize {
+        if let Some(&id) = self.by_name.get(name) {
+            return id;
+        }
+        self.names.push(name.clone());
+        self.by_name.insert(name.clone(), self.names.len() - 1);
+        self.names.len() - 1
+    }
+
+    fn entry(&mut self, targets: Vec<usize>, words: &[u32], whole_only: bool) {
+        let mut words = words.to_vec();
+        words.dedup();
+        if words.is_empty() {
+            return;
+        }
+        let id = u32::try_from(self.entries.len()).unwrap_or(u32::MAX);
+        for w in &words {
+            let list = self.postings.entry(*w).or_default();
+            if list.last() != Some(&id) {
+                list.push(id);
+            }
+        }
+        self.entries.push(Entry { targets, words, weight: 1.0, whole_only });
+    }
+
+    /// Weighs the words once all names are in: a word in many names says little.
+    pub fn finish(&mut self) {
+        #[expect(clippy::cast_precision_loss, reason = "counts of names are small")]
+        let n = self.entries.len() as f32;
+        for (w, list) in &self.postings {
+            #[expect(clippy::cast_precision_loss, reason = "counts of names are small")]
+            let df = list.len() as f32;
+            self.weights.insert(*w, ((n + 1.0) / df).ln().max(0.5).sqrt());
+        }
+        for e in &mut self.entries {
+            e.weight = e.words.iter().map(|w| self.weights.get(w).copied().unwrap_or(1.0)).sum();
+        }
+    }
+
+    /// The name with this number.
+    pub fn name(&self, id: usize) -> Option<&Name> {
+        self.names.get(id)
+    }
+
+    /// The number of a name.
+    pub fn find(&self, name: &str) -> Option<usize> {
+        self.by_name.get(name).copied()
+    }
+
+    /// How many names there are.
+    pub fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+
+    /// Whether some name holds the word.
+    pub fn knows(&self, word: u32) -> bool {
+        self.postings.contains_key(&word)
+    }
+
+    /// The entries that hold the word, sorted.
+    pub fn entries_with(&self, word: u32) -> &[u32] {
+        self.postings.get(&word).map_or(&[], |l| l)
+    }
+
+    /// The words of an entry.
+    pub fn entry_words(&self, entry: u32) -> &[u32] {
+        self.entries.get(entry as usize).map_or(&[], |e| &e.words)
+    }
+
+    /// Whether `next` stands right after `word` in the entry.
+    pub fn follows(&self, entry: u32, word: u32, next: u32) -> bool {
+        self.entry_words(entry).windows(2).any(|w| w == [word, next])
+    }
+
+    /// Scores an entry for said words (with closeness each, in order): what part of it was said. `None` if not acceptable.
+    pub fn score(&self, entry: u32, said: &[(u32, f32)]) -> Option<(&[usize], f32)> {
+        let e = self.entries.get(entry as usize)?;
+        let mut sum = 0.0;
+        let mut last = None;
+        let mut in_order = true;
+        let mut used = 0usize;
+        for (w, closeness) in said {
+            let at = e.words.iter().position(|x| x == w)?;
+            if last.is_some_and(|l| at <= l) {
+                in_order = false;
+            }
+            last = Some(at);
+            used += 1;
+            sum += self.weights.get(w).copied().unwrap_or(1.0) * closeness;
+        }
+        let whole = used >= e.words.len();
+        if e.whole_only && (!whole || !in_order) {
+            return None;
+        }
+        let score = (sum / e.weight.max(0.01)).min(1.0) * if in_order { 1.0 } else { 0.97 };
+        Some((&e.targets, score))
+    }
+
+    /// Names ranked for a whole phrase, as when a sort's list is offered to somebody who said something near.
+    pub fn similar(&self, words: &Words, phrase: &str, most: usize) -> Vec<Name> {
+        let mut scores: BTreeMap<usize, f32> = BTreeMap::new();
+        for word in phrase.split_whitespace() {
+            let lower = word.to_lowercase();
+            let id = words.id(&lower);
+            let near = if self.knows(id) { vec![(id, 1.0)] } else { words.nearest(&lower) };
+            for (w, c) in near {
+                for e in self.entries_with(w) {
+                    if let Some((targets, s)) = self.score(*e, &[(w, c)]) {
+                        for t in targets {
+                            *scores.entry(*t).or_default() += s;
+                        }
+                    }
+                }
+            }
+        }
+        let mut ranked: Vec<(usize, f32)> = scores.into_iter().collect();
+        ranked.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        ranked.into_iter().take(most).filter_map(|(n, _)| self.name(n).cloned()).collect()
+    }
+}

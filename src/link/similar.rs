@@ -1,0 +1,82 @@
+//! How alike two spellings are: edit distance with neighbouring swaps, helped by a sound key.
+
+/// What a word sounds like, roughly: letters that sound alike share one sign, vowels after the first are dropped, doubles too.
+pub fn sound_key(word: &str) -> String {
+    let mut out = String::with_capacity(word.len());
+    let chars: Vec<char> = word.chars().collect();
+    let at = |i: usize| chars.get(i).copied().unwrap_or(' ');
+    let mut i = 0;
+    while i < chars.len() {
+        let (sign, used) = match (at(i), at(i + 1)) {
+            ('p', 'h') => ('f', 2),
+            ('q', 'u') => ('k', 2),
+            ('c', 'k') => ('k', 2),
+            ('c', 'h') | ('s', 'h') => ('x', 2),
+            ('c', 'e' | 'i' | 'y') => ('s', 1),
+            ('c' | 'k' | 'q', _) => ('k', 1),
+            ('x', _) => ('k', 1),
+            ('z' | 's', _) => ('s', 1),
+            ('g', 'e' | 'i') | ('j', _) => ('j', 1),
+            ('d', 't') | ('t', 'd') => ('t', 2),
+            ('v', _) => ('f', 1),
+            ('h', _) if i > 0 => (' ', 1),
+            ('y', _) if i > 0 => ('a', 1),
+            ('a' | 'e' | 'i' | 'o' | 'u', _) => ('a', 1),
+            (c, _) => (c, 1),
+        };
+        let vowel_inside = sign == 'a' && !out.is_empty();
+        if sign != ' ' && !vowel_inside && !out.ends_with(sign) {
+            out.push(sign);
+        }
+        i += used;
+    }
+    out
+}
+
+/// Closeness of a said stem to a known one, 0 if too far: one slip in a short word, two or three in a long one, and a slip
+/// less strict if the two sound the same.
+pub fn closeness(said: &str, said_sound: &str, known: &str, known_sound: &str) -> f32 {
+    let length = said.chars().count().max(known.chars().count());
+    let shorter = said.chars().count().min(known.chars().count());
+    let sounds_same = said_sound == known_sound && said_sound.len() > 1;
+    let allowed = match (shorter, sounds_same) {
+        (0..=2, _) => 0,
+        (3, true) => 1,
+        (3, false) => 0,
+        (4..=5, false) => 1,
+        (4..=5, true) => 2,
+        (6..=8, false) => 2,
+        (_, true) => 3,
+        (_, false) => if shorter >= 10 { 3 } else { 2 },
+    };
+    if allowed == 0 || length - shorter > allowed {
+        return 0.0;
+    }
+    let same_start = said.chars().next() == known.chars().next();
+    let distance = strsim::damerau_levenshtein(said, known);
+    if distance > allowed || (!same_start && !sounds_same && (distance > 1 || shorter < 6)) {
+        return 0.0;
+    }
+    // Two slips in a word of six letters or fewer turn one word into another.
+    if distance == 2 && shorter <= 6 && !sounds_same {
+        let same_end = said.chars().last() == known.chars().last();
+        if shorter < 6 || !same_end {
+            return 0.0;
+        }
+    }
+    #[expect(clippy::cast_precision_loss, reason = "word lengths are small")]
+    let base = 1.0 - distance as f32 / length as f32;
+    if sounds_same { (base + 0.1).min(0.99) } else { base }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sounds_alike() {
+        for (a, b) in [("cheesy", "cheezy"), ("quesadilla", "kesadila"), ("coffee", "cofee"), ("crunchy", "krunchy")] {
+            assert_eq!(sound_key(a), sound_key(b), "{a} {b}");
+        }
+    }
+}

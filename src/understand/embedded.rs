@@ -1,0 +1,301 @@
+//! The embedded translator: words to predicates without a language model, from the ontology, the facts' names and data files.
+//!
+//! ```text
+//! text ─tokens─▶ words, numbers ─chart─▶ names, values, phrases, pattern readings ─best path─▶ readings
+//!      ─resolve─▶ what they refer to, instances, predicates ─account─▶ confidence, words not accounted for
+//! ```
+//!
+//! Nothing here knows a domain; the file formats are those of [`data`].
+
+pub mod chart;
+pub mod data;
+pub mod grammar;
+pub mod lines;
+pub mod model;
+pub mod numbers;
+pub mod phrase;
+pub mod resolve;
+pub mod template;
+pub mod text;
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use self::chart::{Chart, Edge, Extra, Hints};
+use self::data::{Does, DomainFiles};
+use self::model::{Knowledge, Model, RoleGrammar};
+use self::resolve::{Entry, Resolver, What};
+use self::text::{Kind, Token, plain_words, tokens};
+use super::{Context, Heard, Understand, Unsure};
+use crate::diag::Diagnostic;
+use crate::link::{UNKNOWN, Words};
+use crate::ontology::Ontology;
+use crate::term::{Atom, Name, Term};
+
+/// The embedded translator of one domain.
+#[derive(Clone, Debug)]
+pub struct Embedded {
+    model: Arc<Model>,
+    words: Arc<Words>,
+    knowledge: Arc<Knowledge>,
+}
+
+impl Embedded {
+    /// Compiles the data files and indexes the names of the facts.
+    pub fn load<'f>(ontology: &Ontology, files: &DomainFiles, facts: impl Iterator<Item = &'f Atom>) -> Result<Self, Vec<Diagnostic>> {
+        let (model, words) = model::load(ontology, files)?;
+        let knowledge = model::knowledge(&model, words.clone(), facts);
+        Ok(Self { model: Arc::new(model), words: Arc::new(words), knowledge: Arc::new(knowledge) })
+    }
+
+    /// The same translator over changed facts: only the name index is built anew.
+    #[must_use]
+    pub fn with_names<'f>(&self, facts: impl Iterator<Item = &'f Atom>) -> Self {
+        let knowledge = model::knowledge(&self.model, (*self.words).clone(), facts);
+        Self { model: self.model.clone(), words: self.words.clone(), knowledge: Arc::new(knowledge) }
+    }
+
+    /// Known names near a phrase, best first: what to offer instead of an unknown one.
+    pub fn similar(&self, phrase: &str, most: usize) -> Vec<Name> {
+        self.knowledge.names.similar(&self.knowledge.words, phrase, most)
+    }
+
+    fn tokens(&self, text: &str) -> (Vec<Token>, Option<usize>) {
+        let k = &self.knowledge;
+        let (mut tokens, cut) = tokens(text, &k.words, &self.model.respell, &|w| k.names.knows(w));
+        for t in &mut tokens {
+            // "seven" is also "7" where names hold the digit.
+            if let Some(n) = self.model.numbers.units.get(&t.id).filter(|_| t.kind == Kind::Word) {
+                let digit = k.words.id(&n.to_string());
+                if digit != UNKNOWN {
+                    t.alts.push((digit, 1.0));
+                }
+            }
+        }
+        (tokens, cut)
+    }
+
+    /// What the context makes likely: members that were asked for, what was offered.
+    fn hints(&self, context: &Context) -> Hints {
+        let mut hints = Hints::default();
+        let k = &self.knowledge;
+        let group = self.model.lines.as_ref().map(|l| l.config.group.clone()).unwrap_or_default();
+        for action in &context.last_actions {
+            for arg in &action.args {
+                let Term::Str(s) = arg else { continue };
+                if action.args.len() == 3 {
+                    for member in k.second(&group, s) {
+                        if let Some(id) = k.names.find(member) {
+                            hints.insert(id, 0.5);
+                        }
+                    }
+                }
+            }
+        }
+        hints
+    }
+
+    /// Names of the conversation that the facts do not hold.
+    fn extra(&self, context: &Context) -> Extra {
+        let mut out: Extra = vec![];
+        let strings = context.last_actions.iter().chain(&context.said_before).flat_map(|a| &a.args).filter_map(|t| if let Term::Str(s) = t { Some(s.clone()) } else { None });
+        for s in strings.chain(context.order.iter().map(|l| Name::from(l.item.as_str()))) {
+            if self.knowledge.names.find(&s).is_none() && !out.iter().any(|e| e.1 == s) {
+                let words: Vec<String> = plain_words(&s, &self.model.respell).into_iter().filter(|w| w.chars().next().is_some_and(char::is_alphanumeric)).collect();
+                out.push((words, s));
+            }
+        }
+        out
+    }
+
+    fn read(&self, tokens: &[Token], context: &Context, grammar: &RoleGrammar) -> Reading {
+        let extra = self.extra(context);
+        let mut chart = Chart::new(&self.model, &self.knowledge, tokens, &extra, self.hints(context));
+        let after: Vec<Option<Vec<(u8, Term)>>> = grammar.patterns.iter().map(|p| condition(p, context)).collect();
+        let edges = chart.edges(grammar, &after);
+        let (path, score) = chart.best(grammar, &edges);
+        let mut resolver = Resolver::new(&chart, grammar, context);
+        resolver.run(&edges, &path, &after);
+        let covered = covered(tokens.len(), &edges, &path, grammar);
+        let uncovered: Vec<usize> = (0..tokens.len()).filter(|i| !covered.get(*i).copied().unwrap_or(false) && chart.skip_cost(*i) > 0.3).collect();
+        let loose = (0..tokens.len()).filter(|i| !covered.get(*i).copied().unwrap_or(false) && chart.skip_cost(*i) > 0.0).count();
+        let unsure = std::mem::take(&mut resolver.unsure);
+        let name_score = resolver.name_score;
+        let out = finish(resolver);
+        Reading { out, unsure, uncovered, loose, name_score, score }
+    }
+
+    /// Whether the text is code, data or markup rather than speech.
+    fn is_code(text: &str) -> bool {
+        let bytes = text.as_bytes();
+        let call = text.char_indices().any(|(i, c)| c == '(' && i > 0 && bytes.get(i - 1).is_some_and(|b| b.is_ascii_alphanumeric() || *b == b'_') && text.get(i..).is_some_and(|r| r.contains(')')));
+        let braces = (text.contains('{') && text.contains('}')) || text.contains("</") || text.contains(":-") || text.contains("```");
+        call || braces
+    }
+}
+
+/// What one role's grammar makes of an utterance.
+struct Reading {
+    out: Vec<(Atom, Range<usize>)>,
+    unsure: Vec<(Range<usize>, Unsure)>,
+    uncovered: Vec<usize>,
+    loose: usize,
+    name_score: f32,
+    score: f32,
+}
+
+/// The bindings of a pattern's condition, `None` if it does not hold. The latest action that matches counts.
+fn condition(p: &model::Pattern, context: &Context) -> Option<Vec<(u8, Term)>> {
+    let Some(after) = &p.after else { return Some(vec![]) };
+    context.last_actions.iter().rev().find_map(|a| {
+        let mut binds = vec![];
+        after.matches(a, &mut binds).then_some(binds)
+    })
+}
+
+fn covered(n: usize, edges: &[Edge], path: &[usize], grammar: &RoleGrammar) -> Vec<bool> {
+    let mut out = vec![false; n];
+    for e in path.iter().filter_map(|i| edges.get(*i)) {
+        let stop = grammar.patterns.get(e.pattern).is_some_and(|p| p.does == Some(Does::Stop));
+        let end = if stop { n } else { e.end };
+        out.iter_mut().take(end).skip(e.start).for_each(|c| *c = true);
+    }
+    out
+}
+
+/// Entries to atoms: weak ones give way, equal changes of one instance count once, numbered ones get their number.
+fn finish(resolver: Resolver<'_, '_>) -> Vec<(Atom, Range<usize>)> {
+    let Resolver { chart, ledger, entries, .. } = resolver;
+    let strong = entries.iter().any(|e| !e.weak && e.what != What::Gone);
+    let mut kept: Vec<Entry> = vec![];
+    for e in entries {
+        if e.what == What::Gone || (e.weak && strong) {
+            continue;
+        }
+        let again = kept.iter().any(|k| match (&k.what, &e.what) {
+            (What::Atom(a), What::Atom(b)) => a == b && (a.args.is_empty() || k.span == e.span && false),
+            (What::Change { target: a, rest: r }, What::Change { target: b, rest: s }) => r == s && a.item == b.item && !a.ids.is_empty() && a.ids == b.ids,
+            _ => false,
+        });
+        if !again {
+            kept.push(e);
+        }
+    }
+    let Some(lines) = chart.model.lines.as_ref() else {
+        return kept.into_iter().filter_map(|e| if let What::Atom(a) = e.what { Some((a, e.span)) } else { None }).collect();
+    };
+    // Groups of a line that are told apart get numbers.
+    let mut groups: Vec<(usize, Vec<usize>)> = vec![];
+    for e in &kept {
+        if let What::Change { target, .. } = &e.what
+            && let (true, Some(line)) = (target.partial && !target.placed, target.line)
+            && !groups.iter().any(|g| g.0 == line && g.1 == target.ids)
+        {
+            groups.push((line, target.ids.clone()));
+        }
+    }
+    let mut out = vec![];
+    for e in kept {
+        match e.what {
+            What::Atom(a) => out.push((a, e.span)),
+            What::Line(l) => {
+                let count = ledger.count(l);
+                if count > 0 {
+                    out.push((Atom { name: lines.config.add.as_str().into(), args: vec![Term::Str(ledger.line_item(l)), Term::Int(resolve::to_i32(count))] }, e.span));
+                }
+            }
+            What::Change { target, rest } => {
+                let told_apart = target.line.is_some_and(|l| target.partial && groups.iter().filter(|g| g.0 == l).count() > 1);
+                let name: Name = lines.config.change.as_str().into();
+                if target.ids.is_empty() {
+                    if let Some(item) = &target.item {
+                        let args = std::iter::once(Term::Str(item.clone())).chain(rest.iter().cloned()).collect();
+                        out.push((Atom { name: name.clone(), args }, e.span.clone()));
+                    }
+                }
+                for id in &target.ids {
+                    let Some(item) = ledger.item_of(*id) else { continue };
+                    let mut args: Vec<Term> = std::iter::once(Term::Str(item)).chain(rest.iter().cloned()).collect();
+                    if target.placed || told_apart {
+                        args.push(Term::Int(i32::try_from(ledger.place_of(*id)).unwrap_or(1)));
+                    }
+                    out.push((Atom { name: name.clone(), args }, e.span.clone()));
+                }
+            }
+            What::Gone => {}
+        }
+    }
+    out
+}
+
+fn bytes(tokens: &[Token], span: &Range<usize>) -> Range<usize> {
+    let start = tokens.get(span.start).map_or(0, |t| t.range.start);
+    let end = span.end.checked_sub(1).and_then(|i| tokens.get(i)).map_or(start, |t| t.range.end);
+    start..end.max(start)
+}
+
+impl Understand for Embedded {
+    fn understand(&self, text: &str, context: &Context) -> Heard {
+        let mut heard = Heard { by: "embedded", ..Heard::default() };
+        let irrelevant = Atom { name: "irrelevant".into(), args: vec![] };
+        let says_irrelevant = self.model.forms.contains_key(&(context.role.clone(), irrelevant.name.clone(), 0));
+        if Self::is_code(text) && says_irrelevant {
+            heard.predicates.push(irrelevant);
+            heard.words.push(vec![0..text.len()]);
+            heard.confidence = 0.95;
+            return heard;
+        }
+        let (tokens, cut) = self.tokens(text);
+        let Some(grammar) = self.model.roles.get(&context.role) else { return heard };
+        let reading = self.read(&tokens, context, grammar);
+        heard.uncovered = reading.uncovered.iter().filter_map(|i| tokens.get(*i)).map(|t| t.range.clone()).collect();
+        heard.uncovered.extend(cut.map(|c| c..text.len()));
+        heard.unsure = reading.unsure.iter().map(|u| u.1.clone()).collect();
+        let spoken = tokens.iter().filter(|t| t.punct().is_none()).count();
+        if reading.out.is_empty() && heard.unsure.is_empty() {
+            if says_irrelevant && (self.is_other_roles(&tokens, context) || self.is_small_talk(&tokens)) {
+                heard.predicates.push(irrelevant);
+                heard.words.push(vec![0..text.len()]);
+                heard.uncovered.clear();
+                heard.confidence = 0.6;
+            } else {
+                heard.confidence = 0.1;
+            }
+            return heard;
+        }
+        for (atom, span) in reading.out {
+            heard.predicates.push(atom);
+            heard.words.push(vec![bytes(&tokens, &span)]);
+        }
+        let lost = 0.75 * ratio(reading.uncovered.len() * 2, spoken) + 0.15 * ratio(reading.loose, spoken);
+        let unsure = if heard.unsure.is_empty() { 1.0 } else { 0.5 };
+        heard.confidence = ((1.0 - lost).max(0.05) * f64::from(reading.name_score) * unsure).clamp(0.05, 0.99);
+        if cut.is_some() {
+            heard.confidence = heard.confidence.min(0.3);
+        }
+        heard
+    }
+}
+
+impl Embedded {
+    /// Whether another role's grammar reads the words well: then they are a wish for the rights of others.
+    fn is_other_roles(&self, tokens: &[Token], context: &Context) -> bool {
+        self.model.roles.iter().filter(|(r, _)| **r != context.role).any(|(role, grammar)| {
+            let other = Context { role: role.clone(), ..Context::default() };
+            let reading = self.read(tokens, &other, grammar);
+            !reading.out.is_empty() && reading.score > 0.0 && reading.uncovered.len() * 3 <= tokens.len()
+        })
+    }
+
+    /// Whether the words are a sentence of the language, though of nothing that is done here.
+    fn is_small_talk(&self, tokens: &[Token]) -> bool {
+        let words: Vec<&Token> = tokens.iter().filter(|t| t.kind == Kind::Word).collect();
+        let known = words.iter().filter(|t| self.model.ordinary.contains(&t.id) || self.model.fillers.contains(&t.id) || self.model.phrase.has("small", t.id)).count();
+        words.len() >= 3 && known * 2 >= words.len()
+    }
+}
+
+fn ratio(part: usize, whole: usize) -> f64 {
+    #[expect(clippy::cast_precision_loss, reason = "counts of words are small")]
+    if whole == 0 { 0.0 } else { (part as f64 / whole as f64).min(1.0) }
+}

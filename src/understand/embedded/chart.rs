@@ -1,0 +1,588 @@
+//! What could be said at each place: names, values, noun phrases, patterns; and the best way through all of them.
+
+use std::collections::BTreeMap;
+
+use rustc_hash::FxHashMap;
+
+use super::data::Does;
+use super::grammar::{Fill, Program, Step};
+use super::model::{Knowledge, Model, RoleGrammar};
+use super::phrase::{Head, Np, Phrases};
+use super::text::{Kind, Token};
+use crate::link::{Candidate, Thresholds};
+use crate::term::{Name, Term};
+
+/// A stretch of words that may name something.
+#[derive(Clone, Debug)]
+pub struct NameEdge {
+    /// First token.
+    pub start: usize,
+    /// One past the last.
+    pub end: usize,
+    /// What it may name, best first.
+    pub candidates: Vec<Candidate>,
+    /// Whether its last word is a plural.
+    pub plural: bool,
+}
+
+/// What fills a slot.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Bind {
+    /// A noun phrase, by number.
+    Np(usize),
+    /// A value or number.
+    Term(Term),
+    /// Free words, by token range.
+    Free(usize, usize),
+}
+
+/// A reading of a stretch of tokens by a pattern.
+#[derive(Clone, Debug)]
+pub struct Edge {
+    /// First token.
+    pub start: usize,
+    /// One past the last.
+    pub end: usize,
+    /// The pattern.
+    pub pattern: usize,
+    /// The slots, in the order filled; a list fills its variable several times.
+    pub binds: Vec<(u8, Bind)>,
+    /// How well it reads.
+    pub score: f32,
+}
+
+/// How much more likely names are because of what was asked or said before.
+pub type Hints = FxHashMap<usize, f32>;
+
+/// Names said in the conversation that the facts do not hold (a food being added), by their words.
+pub type Extra = Vec<(Vec<String>, Name)>;
+
+/// All readings of one utterance.
+pub struct Chart<'a> {
+    /// The grammar.
+    pub model: &'a Model,
+    /// The facts.
+    pub knowledge: &'a Knowledge,
+    /// The words.
+    pub tokens: &'a [Token],
+    /// Name readings.
+    pub names: Vec<NameEdge>,
+    /// Name readings by first token.
+    pub names_at: Vec<Vec<usize>>,
+    /// Values by first token: end, sort, value, score.
+    pub values_at: Vec<Vec<(usize, u16, Name, f32)>>,
+    /// Noun phrases.
+    pub phrases: Vec<Np>,
+    /// Noun phrases by first token.
+    pub phrases_at: Vec<Vec<usize>>,
+    /// Names not in the facts, with their number beyond the facts' names.
+    pub extra: &'a Extra,
+    /// What is likely.
+    pub hints: Hints,
+    classes: BTreeMap<(u16, usize), Vec<(usize, f32)>>,
+}
+
+const EDGE_COST: f32 = 0.5;
+const COMMA_COST: f32 = 0.45;
+const FILLER_COST: f32 = 0.05;
+
+impl<'a> Chart<'a> {
+    /// Finds names, values and noun phrases.
+    pub fn new(model: &'a Model, knowledge: &'a Knowledge, tokens: &'a [Token], extra: &'a Extra, hints: Hints) -> Self {
+        let n = tokens.len() + 1;
+        let mut chart = Self {
+            model,
+            knowledge,
+            tokens,
+            names: vec![],
+            names_at: vec![vec![]; n],
+            values_at: vec![vec![]; n],
+            phrases: vec![],
+            phrases_at: vec![vec![]; n],
+            extra,
+            hints,
+            classes: BTreeMap::new(),
+        };
+        chart.find_values();
+        chart.find_names();
+        chart.find_phrases();
+        chart
+    }
+
+    fn find_values(&mut self) {
+        for at in 0..self.tokens.len() {
+            for v in &self.model.values {
+                let starts = self.tokens.get(at).is_some_and(|t| t.readings().any(|(w, _)| v.firsts.binary_search(&w).is_ok()));
+                if !starts {
+                    continue;
+                }
+                let longest = self.run(&v.program, at).into_iter().map(|(e, s, _)| (e, s)).max_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+                if let (Some((end, score)), Some(list)) = (longest, self.values_at.get_mut(at)) {
+                    list.push((end, v.sort, v.value.clone(), score));
+                }
+            }
+        }
+    }
+
+    fn find_names(&mut self) {
+        for at in 0..self.tokens.len() {
+            self.extra_names(at);
+            self.names_from(at);
+        }
+    }
+
+    fn extra_names(&mut self, at: usize) {
+        for (i, (words, _)) in self.extra.iter().enumerate() {
+            let said = words.iter().enumerate().all(|(k, w)| self.tokens.get(at + k).is_some_and(|t| t.text == *w));
+            if said && !words.is_empty() {
+                let candidates = vec![Candidate { name: self.knowledge.names.len() + i, score: 1.0 }];
+                self.push_name(NameEdge { start: at, end: at + words.len(), candidates, plural: false });
+            }
+        }
+    }
+
+    fn push_name(&mut self, edge: NameEdge) {
+        let at = edge.start;
+        self.names.push(edge);
+        let i = self.names.len() - 1;
+        if let Some(list) = self.names_at.get_mut(at) {
+            list.push(i);
+        }
+    }
+
+    /// Grows a stretch from `at` as long as some name holds all its words.
+    fn names_from(&mut self, at: usize) {
+        let names = &self.knowledge.names;
+        let Some(first) = self.tokens.get(at) else { return };
+        if self.model.phrase.has("no_name_start", first.id) {
+            return;
+        }
+        // Alive: entry, with the words said of it so far.
+        let mut alive: Vec<(u32, Vec<(u32, f32)>)> = vec![];
+        for (w, c) in first.readings() {
+            for e in names.entries_with(w) {
+                alive.push((*e, vec![(w, c)]));
+            }
+        }
+        let mut end = at + 1;
+        let mut bridged = false;
+        let mut exact_before = false;
+        while !alive.is_empty() && end <= at + 9 {
+            let mut scores: BTreeMap<usize, f32> = BTreeMap::new();
+            for (e, said) in &alive {
+                if let Some((targets, s)) = names.score(*e, said) {
+                    let content = said.iter().any(|(w, _)| !self.is_small(*w));
+                    if content && s >= Thresholds::default().accept {
+                        for t in targets {
+                            let best = scores.entry(*t).or_insert(0.0);
+                            *best = best.max(s);
+                        }
+                    }
+                }
+            }
+            if bridged {
+                scores.retain(|_, s| *s >= 0.93 && !exact_before);
+            }
+            if !scores.is_empty() {
+                let mut candidates: Vec<Candidate> = scores.into_iter().map(|(name, score)| Candidate { name, score }).collect();
+                candidates.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.name.cmp(&b.name)));
+                exact_before |= !bridged && candidates.first().is_some_and(|c| c.score >= 0.93);
+                let plural = self.tokens.get(end - 1).is_some_and(|t| t.plural);
+                self.push_name(NameEdge { start: at, end, candidates, plural });
+            }
+            // The next word of the name, over joining words.
+            let mut next = end;
+            let mut over_with = false;
+            while let Some(t) = self.tokens.get(next) {
+                let link = self.model.phrase.has("name_link", t.id);
+                let with = self.model.phrase.has("name_with", t.id) || (bridged || over_with) && (t.punct() == Some(',') || self.model.phrase.has("definite", t.id));
+                if !(link || with) || names_in(&alive, names, t) {
+                    break;
+                }
+                over_with |= with;
+                next += 1;
+            }
+            let Some(t) = self.tokens.get(next) else { break };
+            let mut grown = vec![];
+            for (w, c) in t.readings() {
+                for (e, said) in &alive {
+                    let fits = names.entry_words(*e).contains(&w) && !said.iter().any(|s| s.0 == w);
+                    if fits && (!self.is_letter(w) || names.follows(*e, said.last().map_or(0, |s| s.0), w)) {
+                        let mut more = said.clone();
+                        more.push((w, c));
+                        grown.push((*e, more));
+                    }
+                }
+            }
+            bridged |= over_with;
+            alive = grown;
+            end = next + 1;
+        }
+    }
+
+    /// Numbers and single letters name nothing by themselves.
+    fn is_small(&self, word: u32) -> bool {
+        self.is_letter(word) || self.knowledge.words.stem_of(word).chars().all(|c| c.is_ascii_digit())
+    }
+
+    fn is_letter(&self, word: u32) -> bool {
+        let stem = self.knowledge.words.stem_of(word);
+        stem.len() == 1 && stem.chars().all(|c| c.is_ascii_alphabetic())
+    }
+
+    fn find_phrases(&mut self) {
+        for at in 0..self.tokens.len() {
+            let found = Phrases { chart: self }.at(at);
+            for np in found {
+                self.phrases.push(np);
+                let i = self.phrases.len() - 1;
+                if let Some(list) = self.phrases_at.get_mut(at) {
+                    list.push(i);
+                }
+            }
+        }
+    }
+
+    /// The name with this number, of the facts or of the conversation.
+    pub fn name(&self, id: usize) -> Option<Name> {
+        match self.knowledge.names.name(id) {
+            Some(n) => Some(n.clone()),
+            None => self.extra.get(id.checked_sub(self.knowledge.names.len())?).map(|e| e.1.clone()),
+        }
+    }
+
+    /// Sort bits of a name; a name of the conversation is of every sort.
+    pub fn mask(&self, id: usize) -> u64 {
+        if id >= self.knowledge.names.len() { u64::MAX } else { self.knowledge.sorts.get(id).copied().unwrap_or(0) }
+    }
+
+    fn hint(&self, name: usize) -> f32 {
+        self.hints.get(&name).copied().unwrap_or(0.0)
+    }
+
+    /// How well a name edge names something of the mask: the best score of the mask against the best of all.
+    pub fn fit(&self, edge: &NameEdge, mask: u64) -> Option<f32> {
+        let best = |admit: &dyn Fn(usize) -> bool| edge.candidates.iter().filter(|c| admit(c.name)).map(|c| c.score + self.hint(c.name)).fold(0.0f32, f32::max);
+        let ours = best(&|n| self.mask(n) & mask != 0);
+        if ours <= 0.0 {
+            return None;
+        }
+        let any = best(&|_| true);
+        let ratio = ours / any;
+        (ratio > 0.72).then_some(ratio * ours.min(1.0).max(0.45))
+    }
+
+    fn skippable(&self, at: usize) -> Option<f32> {
+        let t = self.tokens.get(at)?;
+        match t.kind {
+            Kind::Punct(',' | ':' | '"' | '(' | ')') => Some(COMMA_COST),
+            Kind::Word if self.model.fillers.contains(&t.id) => Some(FILLER_COST),
+            _ => None,
+        }
+    }
+
+    fn word_value(&self, at: usize) -> f32 {
+        if self.tokens.get(at).is_some_and(|t| self.model.fillers.contains(&t.id)) { 0.3 } else { 1.0 }
+    }
+
+    fn class_ends(&mut self, class: u16, at: usize) -> Vec<(usize, f32)> {
+        if let Some(known) = self.classes.get(&(class, at)) {
+            return known.clone();
+        }
+        let model = self.model;
+        let ends: Vec<(usize, f32)> = model.classes.get(usize::from(class)).map_or(vec![], |p| self.run(p, at).into_iter().map(|(e, s, _)| (e, s)).collect());
+        let mut best: BTreeMap<usize, f32> = BTreeMap::new();
+        for (e, s) in ends {
+            let b = best.entry(e).or_insert(f32::MIN);
+            *b = b.max(s);
+        }
+        let ends: Vec<(usize, f32)> = best.into_iter().collect();
+        self.classes.insert((class, at), ends.clone());
+        ends
+    }
+
+    /// Runs a program from a token; ends with scores and bindings.
+    pub fn run(&mut self, program: &Program, start: usize) -> Vec<(usize, f32, Vec<(u8, Bind)>)> {
+        let mut out: Vec<(usize, f32, Vec<(u8, Bind)>)> = vec![];
+        let mut stack: Vec<Thread> = vec![Thread { pc: 0, at: start, score: 0.0, binds: vec![], listing: false }];
+        let mut budget = 6000u32;
+        while let Some(t) = stack.pop() {
+            budget = budget.saturating_sub(1);
+            if budget == 0 {
+                break;
+            }
+            match program.steps.get(t.pc) {
+                None => {}
+                Some(Step::Accept) => {
+                    match out.iter_mut().find(|o| o.0 == t.at && o.2 == t.binds) {
+                        Some(o) => o.1 = o.1.max(t.score),
+                        None => out.push((t.at, t.score, t.binds)),
+                    }
+                }
+                Some(Step::Jump(to)) => stack.push(Thread { pc: usize::from(*to), ..t }),
+                Some(Step::Split(a, b)) => {
+                    stack.push(Thread { pc: usize::from(*b), ..t.clone() });
+                    stack.push(Thread { pc: usize::from(*a), ..t });
+                }
+                Some(step) => {
+                    let mut at = t.at;
+                    let mut cost = 0.0;
+                    loop {
+                        self.consume(step, &Thread { at, score: t.score - cost, ..t.clone() }, &mut stack);
+                        if t.listing || t.at == start || at > t.at + 3 {
+                            break;
+                        }
+                        match self.skippable(at) {
+                            Some(c) => {
+                                at += 1;
+                                cost += c;
+                            }
+                            None => break,
+                        }
+                    }
+                }
+            }
+        }
+        out
+    }
+
+    fn consume(&mut self, step: &Step, t: &Thread, stack: &mut Vec<Thread>) {
+        match step {
+            Step::Word(w) => {
+                if let Some(c) = self.tokens.get(t.at).and_then(|k| k.is(*w)) {
+                    let value = self.word_value(t.at) * c;
+                    stack.push(Thread { pc: t.pc + 1, at: t.at + 1, score: t.score + value, ..t.clone() });
+                }
+            }
+            Step::Class(c) => {
+                for (end, s) in self.class_ends(*c, t.at) {
+                    stack.push(Thread { pc: t.pc + 1, at: end, score: t.score + s, ..t.clone() });
+                }
+            }
+            Step::Slot { var, fill, list } => {
+                for (end, s, bind) in self.fills(fill, t.at) {
+                    let mut binds = t.binds.clone();
+                    binds.push((*var, bind));
+                    let next = Thread { pc: t.pc + 1, at: end, score: t.score + s, binds, listing: false };
+                    if *list && next.binds.len() < 12 {
+                        for (after, worth) in self.separators(end) {
+                            stack.push(Thread { pc: t.pc, at: after, score: next.score + worth, listing: true, ..next.clone() });
+                        }
+                    }
+                    stack.push(next);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Places where a further member of a list may begin.
+    fn separators(&self, at: usize) -> Vec<(usize, f32)> {
+        let mut out = vec![];
+        let mut i = at;
+        let mut worth = 0.0;
+        if self.tokens.get(i).is_some_and(|t| t.punct() == Some(',')) {
+            i += 1;
+            out.push((i, worth));
+        }
+        while self.tokens.get(i).is_some_and(|t| self.model.fillers.contains(&t.id)) {
+            i += 1;
+        }
+        if self.tokens.get(i).is_some_and(|t| self.model.phrase.has("list", t.id)) {
+            i += 1;
+            worth += 0.5;
+            out.push((i, worth));
+            while self.tokens.get(i).is_some_and(|t| self.model.fillers.contains(&t.id) || t.punct() == Some(',')) {
+                i += 1;
+                out.push((i, worth));
+            }
+        }
+        out
+    }
+
+    fn fills(&mut self, fill: &Fill, at: usize) -> Vec<(usize, f32, Bind)> {
+        match fill {
+            Fill::Name { mask, reference } => {
+                let list = self.phrases_at.get(at).cloned().unwrap_or_default();
+                let mut out = vec![];
+                for i in list {
+                    let Some(np) = self.phrases.get(i) else { continue };
+                    let score = match &np.head {
+                        Head::Name(e) => self.names.get(*e).and_then(|edge| {
+                            #[expect(clippy::cast_precision_loss, reason = "spans are short")]
+                            let words = (edge.end - edge.start) as f32;
+                            Some(np.extra_score + words * self.fit(edge, *mask)?)
+                        }),
+                        _ if *reference => Some(np.extra_score),
+                        _ => None,
+                    };
+                    if let Some(s) = score {
+                        out.push((np.end, s, Bind::Np(i)));
+                    }
+                }
+                out
+            }
+            Fill::Value(sort) => {
+                let mut out = vec![];
+                // An article before a value: "it is a taco".
+                let skip = usize::from(self.tokens.get(at).is_some_and(|t| self.model.phrase.has("indefinite", t.id) || self.model.phrase.has("definite", t.id)));
+                for from in [at, at + skip] {
+                    for (end, s, value, score) in self.values_at.get(from).into_iter().flatten() {
+                        if s == sort {
+                            #[expect(clippy::cast_precision_loss, reason = "spans are short")]
+                            out.push((*end, score + 0.5 * (from - at) as f32, Bind::Term(Term::Const(value.clone()))));
+                        }
+                    }
+                    if skip == 0 {
+                        break;
+                    }
+                }
+                out
+            }
+            Fill::Number { min, max, money } => {
+                let n = &self.model.numbers;
+                let read = if *money { n.money(self.tokens, at) } else { n.value(self.tokens, at) };
+                let Some(r) = read.filter(|r| r.value >= *min && r.value <= *max && (*money || !r.money)) else { return vec![] };
+                #[expect(clippy::cast_precision_loss, reason = "spans are short")]
+                let score = (r.end - at) as f32;
+                vec![(r.end, score, Bind::Term(Term::Int(i32::try_from(r.value).unwrap_or(i32::MAX))))]
+            }
+            Fill::Free => self.free(at),
+        }
+    }
+
+    /// Free names: up to seven words up to a mark or a word that ends names.
+    fn free(&self, at: usize) -> Vec<(usize, f32, Bind)> {
+        let mut out = vec![];
+        let mut start = at;
+        while start < at + 2 && self.tokens.get(start).is_some_and(|t| self.model.phrase.has("definite", t.id) || self.model.phrase.has("indefinite", t.id)) {
+            start += 1;
+        }
+        let mut end = start;
+        while let Some(t) = self.tokens.get(end) {
+            let mark = !matches!(t.kind, Kind::Word | Kind::Number { money: false, .. });
+            if mark || end >= start + 7 || self.model.phrase.has("name_end", t.id) || (end == start && self.model.phrase.has("no_free_start", t.id)) {
+                break;
+            }
+            end += 1;
+            let real = self.tokens.get(start..end).into_iter().flatten().any(|t| {
+                t.kind == Kind::Word && !self.model.fillers.contains(&t.id) && !self.model.not_things.contains(&t.id) && self.model.numbers.units.get(&t.id).is_none()
+            });
+            let last_is_thing = !self.model.not_things.contains(&t.id) && !self.model.fillers.contains(&t.id);
+            if real && last_is_thing {
+                #[expect(clippy::cast_precision_loss, reason = "spans are short")]
+                let score = 0.4 * (end - start) as f32 + 0.2 * (start - at) as f32;
+                out.push((end, score, Bind::Free(start, end)));
+            }
+        }
+        out
+    }
+
+    /// All pattern readings. `after` holds, for each pattern, the bindings of its condition, `None` if it does not hold.
+    pub fn edges(&mut self, grammar: &RoleGrammar, after: &[Option<Vec<(u8, Term)>>]) -> Vec<Edge> {
+        let mut out = vec![];
+        for at in 0..self.tokens.len() {
+            let mut tried: Vec<u16> = vec![];
+            if let Some(t) = self.tokens.get(at) {
+                for (w, _) in t.readings() {
+                    tried.extend(grammar.by_word.get(&w).into_iter().flatten());
+                }
+                let slot = self.phrases_at.get(at).is_some_and(|p| !p.is_empty())
+                    || self.values_at.get(at).is_some_and(|v| !v.is_empty())
+                    || matches!(t.kind, Kind::Number { .. })
+                    || t.kind == Kind::Word;
+                if slot {
+                    tried.extend(&grammar.any);
+                }
+            }
+            tried.sort_unstable();
+            tried.dedup();
+            for p in tried {
+                let p = usize::from(p);
+                let (Some(pattern), Some(Some(_))) = (grammar.patterns.get(p), after.get(p)) else { continue };
+                let context = if pattern.after.is_some() { 0.35 } else { 0.0 };
+                for (end, score, binds) in self.run(&pattern.program, at) {
+                    if end > at {
+                        out.push(Edge { start: at, end, pattern: p, binds, score: score + pattern.weight + context - EDGE_COST });
+                    }
+                }
+            }
+        }
+        out
+    }
+
+    /// What it costs to leave a token unread.
+    pub fn skip_cost(&self, at: usize) -> f32 {
+        let Some(t) = self.tokens.get(at) else { return 0.0 };
+        match t.kind {
+            Kind::Punct(_) => 0.0,
+            Kind::Word if self.model.fillers.contains(&t.id) => 0.0,
+            Kind::Word if self.model.ordinary.contains(&t.id) || self.model.phrase.has("small", t.id) => 0.15,
+            _ => 0.6,
+        }
+    }
+
+    /// The best sequence of edges, by dynamic programming from the left; a stop edge runs to the end.
+    pub fn best(&self, grammar: &RoleGrammar, edges: &[Edge]) -> (Vec<usize>, f32) {
+        let n = self.tokens.len();
+        let mut best: Vec<(f32, Option<usize>, usize)> = vec![(f32::MIN, None, 0); n + 1];
+        if let Some(first) = best.get_mut(0) {
+            first.0 = 0.0;
+        }
+        let mut by_start: Vec<Vec<usize>> = vec![vec![]; n + 1];
+        for (i, e) in edges.iter().enumerate() {
+            if let Some(list) = by_start.get_mut(e.start) {
+                list.push(i);
+            }
+        }
+        for at in 0..n {
+            let here = best.get(at).map_or(f32::MIN, |b| b.0);
+            if here == f32::MIN {
+                continue;
+            }
+            let offer = |to: usize, score: f32, edge: Option<usize>, best: &mut Vec<(f32, Option<usize>, usize)>| {
+                if let Some(b) = best.get_mut(to)
+                    && score > b.0 + 1e-6
+                {
+                    *b = (score, edge, at);
+                }
+            };
+            for &i in by_start.get(at).into_iter().flatten() {
+                let Some(e) = edges.get(i) else { continue };
+                let stop = grammar.patterns.get(e.pattern).is_some_and(|p| p.does == Some(Does::Stop));
+                if stop {
+                    #[expect(clippy::cast_precision_loss, reason = "utterances are short")]
+                    let rest = (n - e.end) as f32;
+                    offer(n, here + e.score + rest, Some(i), &mut best);
+                } else {
+                    offer(e.end, here + e.score, Some(i), &mut best);
+                }
+            }
+            offer(at + 1, here - self.skip_cost(at), None, &mut best);
+        }
+        let mut path = vec![];
+        let mut at = n;
+        while at > 0 {
+            let Some((_, edge, from)) = best.get(at) else { break };
+            if let Some(e) = edge {
+                path.push(*e);
+            }
+            at = *from;
+        }
+        path.reverse();
+        (path, best.get(n).map_or(0.0, |b| b.0))
+    }
+}
+
+fn names_in(alive: &[(u32, Vec<(u32, f32)>)], names: &crate::link::Names, t: &Token) -> bool {
+    alive.iter().any(|(e, said)| names.entry_words(*e).contains(&t.id) && !said.iter().any(|s| s.0 == t.id))
+}
+
+#[derive(Clone)]
+struct Thread {
+    pc: usize,
+    at: usize,
+    score: f32,
+    binds: Vec<(u8, Bind)>,
+    listing: bool,
+}

@@ -1,0 +1,188 @@
+//! The data files of the embedded translator, as their authors write them.
+//!
+//! `kb/core/english.yaml` is shared by all domains: contractions, number words, fillers, ordinary words, classes of generic
+//! phrases. `kb/<domain>/lexicon.yaml` holds what is specific: classes, ways to say the values of closed sorts, and patterns
+//! with what they mean, per role. `kb/<domain>/synonyms.yaml` holds other words and other names for the facts' names. The
+//! formats are described in `docs/domains.md`.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use crate::diag::{Diagnostic, Source};
+
+/// The texts that make an embedded translator, with the names their diagnostics carry.
+#[derive(Clone, Debug)]
+pub struct DomainFiles {
+    /// The language's file.
+    pub english: Source,
+    /// The domain's lexicon.
+    pub lexicon: Source,
+    /// The domain's synonyms.
+    pub synonyms: Source,
+}
+
+/// The language's file.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct English {
+    /// Contractions and respellings: word to words.
+    #[serde(default)]
+    pub respell: BTreeMap<String, String>,
+    /// Number words.
+    #[serde(default)]
+    pub numbers: BTreeMap<String, i64>,
+    /// Number words that multiply or stand after an article.
+    #[serde(default)]
+    pub scales: BTreeMap<String, i64>,
+    /// Words for places in a row; -1 is the last.
+    #[serde(default)]
+    pub ordinals: BTreeMap<String, i64>,
+    /// Currency words with their value in hundredths.
+    #[serde(default)]
+    pub currency: BTreeMap<String, i64>,
+    /// Words of noun phrases, by kind.
+    pub phrase: BTreeMap<String, String>,
+    /// Words that mean nothing by themselves and may stand anywhere.
+    pub fillers: String,
+    /// Ordinary words: never a misspelling, and a sentence of them is at least language.
+    pub ordinary: String,
+    /// Classes of phrases.
+    #[serde(default)]
+    pub classes: BTreeMap<String, Vec<String>>,
+}
+
+/// A domain's lexicon.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Lexicon {
+    /// Sorts whose numbers are amounts of money.
+    #[serde(default)]
+    pub money: Vec<String>,
+    /// How counted lines with changes to single instances are written, if the domain has them.
+    #[serde(default)]
+    pub lines: Option<Lines>,
+    /// Classes of phrases.
+    #[serde(default)]
+    pub classes: BTreeMap<String, Vec<String>>,
+    /// Ways to say the values of closed sorts; a value's own name is always one.
+    #[serde(default)]
+    pub values: BTreeMap<String, BTreeMap<String, Vec<String>>>,
+    /// Nouns that are never names of things one can ask for.
+    #[serde(default)]
+    pub not_things: String,
+    /// Measure words between a number and a name.
+    #[serde(default)]
+    pub measures: String,
+    /// Patterns by role; `any` for every role.
+    pub patterns: BTreeMap<String, Vec<PatternText>>,
+}
+
+/// How a domain writes a counted list of items whose instances can be changed one by one.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Lines {
+    /// `order(ITEM, COUNT)`.
+    pub add: String,
+    /// `set_quantity(ITEM, COUNT)`.
+    pub quantity: String,
+    /// `remove(ITEM, COUNT)`.
+    pub remove: String,
+    /// `replace(ITEM, ITEM)`.
+    pub replace: String,
+    /// `update(ITEM, …)`, repeated for each instance it is said of, with a further number for a numbered instance.
+    pub change: String,
+    /// `specify(COMBO, ITEM)`: a member of a composed item.
+    pub member: String,
+    /// Fact `combo_contain(COMBO, GROUP)`.
+    pub composed: String,
+    /// Fact `combo_option_group(GROUP, ITEM)`.
+    pub group: String,
+    /// Fact `included_ingredient(ITEM, PART)`: what an item is made with, for choosing among parts that are called alike.
+    pub made_with: String,
+    /// Fact `category(ITEM, KIND)`, for `the taco`.
+    pub kind: String,
+    /// Attributes that stand before or after a name: sort to the template of the change; `$x` is the item, `$v` the value.
+    #[serde(default)]
+    pub attributes: BTreeMap<String, Attribute>,
+}
+
+/// An attribute of an item.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Attribute {
+    /// What it means.
+    pub means: String,
+    /// Values that count only if this fact holds of the item (`size_changable_drink`).
+    #[serde(default)]
+    pub only_if: Option<String>,
+    /// The values for which `only_if` is asked; empty means all.
+    #[serde(default)]
+    pub values: Vec<String>,
+}
+
+/// A pattern.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PatternText {
+    /// Ways to say it.
+    pub say: Vec<String>,
+    /// Predicates, separated by semicolons; `$x` a slot, `$x.count` its number, `@` what is being talked about, capitals the
+    /// variables of `after`.
+    #[serde(default)]
+    pub means: String,
+    /// The same if what it is said of is not yet a known name.
+    #[serde(default)]
+    pub means_new: Option<String>,
+    /// Only after such an action.
+    #[serde(default)]
+    pub after: Option<String>,
+    /// Kinds of use with a meaning of their own, see `docs/domains.md`.
+    #[serde(default)]
+    pub does: Option<Does>,
+    /// Preference among readings of the same words.
+    #[serde(default)]
+    pub weight: f32,
+    /// Whether it gives way to anything else said in the same turn.
+    #[serde(default)]
+    pub weak: bool,
+}
+
+/// Uses of a pattern that are not just predicates.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum Does {
+    /// A wish for what follows: `can I get`.
+    Want,
+    /// What follows replaces what came before: `no wait`, `I mean`.
+    Correct,
+    /// The rest of the turn is not listened to (its predicates stand): attempts at the rights of others.
+    Stop,
+    /// Says what the following changes are about: `for the taco in my combo`.
+    Focus,
+    /// Nothing, said as a phrase: `to go`.
+    Nothing,
+}
+
+/// Other words and names.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Synonyms {
+    /// Word to word: `guac` to `guacamole`.
+    #[serde(default)]
+    pub words: BTreeMap<String, String>,
+    /// Phrase to names: one, or several for a kind of thing.
+    #[serde(default)]
+    pub names: BTreeMap<String, Vec<String>>,
+}
+
+/// Reads one of the files.
+pub fn read<T: for<'a> Deserialize<'a>>(source: &Source, keys: &str) -> Result<T, Diagnostic> {
+    serde_saphyr::from_str(&source.text).map_err(|e| {
+        let at = e.location().map_or(0, |l| {
+            let line = usize::try_from(l.line()).unwrap_or(1).saturating_sub(1);
+            source.text.split_inclusive('\n').take(line).map(str::len).sum()
+        });
+        Diagnostic::error("U001", source.origin(at..at), e.without_snippet().to_string()).help(format!("the file must be YAML with {keys}"))
+    })
+}

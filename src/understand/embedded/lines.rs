@@ -1,0 +1,412 @@
+//! The counted lines of a conversation while one utterance is read: which instances there are and which are meant.
+
+use super::model::{Knowledge, Model};
+use crate::term::Name;
+use crate::understand::Context;
+
+/// Instances that something is said of.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Target {
+    /// Their numbers in the ledger; empty if the item is not there.
+    pub ids: Vec<usize>,
+    /// The item.
+    pub item: Option<Name>,
+    /// The line, if all are of one.
+    pub line: Option<usize>,
+    /// Whether the place in the row was said.
+    pub placed: bool,
+    /// Whether they are some of several.
+    pub partial: bool,
+}
+
+#[derive(Clone, Debug)]
+struct Line {
+    item: Name,
+    instances: Vec<usize>,
+    new: bool,
+    slots: Vec<(Name, Option<Name>)>,
+    composed: bool,
+    cursor: usize,
+}
+
+#[derive(Clone, Debug)]
+struct Instance {
+    item: Name,
+    mods: Vec<String>,
+}
+
+/// The lines and their instances.
+#[derive(Clone, Debug, Default)]
+pub struct Ledger {
+    lines: Vec<Line>,
+    instances: Vec<Instance>,
+    composed: String,
+    group: String,
+    kind: String,
+    open: Option<usize>,
+    made_with: String,
+    /// Groups with their members.
+    members: Vec<(Name, Name)>,
+}
+
+impl Ledger {
+    /// The conversation's own lines.
+    pub fn new(model: &Model, knowledge: &Knowledge, context: &Context) -> Self {
+        let mut ledger = Self::default();
+        let Some(config) = model.lines.as_ref().map(|l| &l.config) else { return ledger };
+        ledger.composed.clone_from(&config.composed);
+        ledger.group.clone_from(&config.group);
+        ledger.kind.clone_from(&config.kind);
+        ledger.made_with.clone_from(&config.made_with);
+        let group: Name = config.group.as_str().into();
+        ledger.members = knowledge.pairs.iter().filter(|(k, _)| k.0 == group).flat_map(|(k, v)| v.iter().map(move |m| (k.1.clone(), m.clone()))).collect();
+        for line in &context.order {
+            let item: Name = line.item.as_str().into();
+            let at = ledger.lines.len();
+            ledger.instances.push(Instance { item: item.clone(), mods: line.mods.clone() });
+            let instances = vec![ledger.instances.len() - 1];
+            let mut slots = vec![];
+            for part in &line.parts {
+                let dish = part.dish.as_deref().map(Name::from);
+                if let Some(d) = &dish {
+                    ledger.instances.push(Instance { item: d.clone(), mods: part.mods.clone() });
+                    let id = ledger.instances.len() - 1;
+                    ledger.lines.push(Line { item: d.clone(), instances: vec![id], new: false, slots: vec![], composed: false, cursor: 0 });
+                }
+                slots.push((part.slot.as_str().into(), dish));
+            }
+            let composed = !line.parts.is_empty();
+            ledger.lines.insert(at, Line { item, instances, new: false, slots, composed, cursor: 0 });
+        }
+        ledger
+    }
+
+    /// Adds a line said in this turn.
+    pub fn add(&mut self, model: &Model, knowledge: &Knowledge, item: &Name, count: i64) -> usize {
+        let composed = model.lines.as_ref().is_some_and(|l| knowledge.mask(item) & l.composed != 0);
+        let slots = if composed { self.slots(knowledge, item) } else { vec![] };
+        self.lines.push(Line { item: item.clone(), instances: vec![], new: true, slots, composed, cursor: 0 });
+        let line = self.lines.len() - 1;
+        self.set_count(line, count);
+        if composed {
+            self.open = Some(line);
+        }
+        line
+    }
+
+    /// The slots of a composed item; those that are no group are filled by themselves.
+    fn slots(&self, knowledge: &Knowledge, item: &Name) -> Vec<(Name, Option<Name>)> {
+        let groups = knowledge.second(&self.composed, item);
+        groups.iter().map(|g| (g.clone(), knowledge.second(&self.group, g).is_empty().then(|| g.clone()))).collect()
+    }
+
+    /// Gives a new line its number of instances.
+    pub fn set_count(&mut self, line: usize, count: i64) {
+        // Instances beyond what can be changed one by one are counted, not kept.
+        let kept = usize::try_from(count.clamp(0, 60)).unwrap_or(0);
+        let Some(l) = self.lines.get_mut(line) else { return };
+        l.cursor = 0;
+        let item = l.item.clone();
+        l.instances.truncate(kept);
+        while l.instances.len() < kept {
+            self.instances.push(Instance { item: item.clone(), mods: vec![] });
+            l.instances.push(self.instances.len() - 1);
+        }
+        self.counts_set(line, count);
+    }
+
+    fn counts_set(&mut self, line: usize, count: i64) {
+        let large = count > 60;
+        if let Some(l) = self.lines.get_mut(line) {
+            l.slots.retain(|s| !s.0.starts_with('#'));
+            if large {
+                l.slots.push((format!("#{count}").as_str().into(), Some("#".into())));
+            }
+        }
+    }
+
+    /// How many of a line.
+    pub fn count(&self, line: usize) -> i64 {
+        let Some(l) = self.lines.get(line) else { return 0 };
+        let large = l.slots.iter().find_map(|s| s.0.strip_prefix('#').and_then(|n| n.parse().ok()));
+        large.unwrap_or_else(|| i64::try_from(l.instances.len()).unwrap_or(0))
+    }
+
+    /// Makes a new line one of another item.
+    pub fn rename(&mut self, line: usize, item: &Name, count: i64) {
+        if let Some(l) = self.lines.get_mut(line) {
+            l.item = item.clone();
+            for i in &l.instances {
+                if let Some(x) = self.instances.get_mut(*i) {
+                    x.item = item.clone();
+                }
+            }
+        }
+        self.set_count(line, count);
+    }
+
+    /// A line's item.
+    pub fn line_item(&self, line: usize) -> Name {
+        self.lines.get(line).map_or_else(|| "".into(), |l| l.item.clone())
+    }
+
+    /// All instances of a line.
+    pub fn line_target(&self, line: usize) -> Target {
+        self.lines.get(line).map_or_else(Target::default, |l| Target { ids: l.instances.clone(), item: Some(l.item.clone()), line: Some(line), ..Target::default() })
+    }
+
+    /// The item of a target.
+    pub fn item(&self, target: &Target) -> Option<Name> {
+        target.item.clone().or_else(|| target.ids.first().and_then(|i| self.instances.get(*i)).map(|i| i.item.clone()))
+    }
+
+    /// The item of an instance.
+    pub fn item_of(&self, id: usize) -> Option<Name> {
+        self.instances.get(id).map(|i| i.item.clone())
+    }
+
+    /// The number of an instance among those of its item, from 1.
+    pub fn place_of(&self, id: usize) -> usize {
+        let Some(item) = self.item_of(id) else { return 1 };
+        self.all_of(&item).iter().position(|i| *i == id).map_or(1, |p| p + 1)
+    }
+
+    fn all_of(&self, item: &Name) -> Vec<usize> {
+        self.lines.iter().filter(|l| l.item == *item).flat_map(|l| l.instances.iter().copied()).collect()
+    }
+
+    /// Whether the conversation or this turn holds the item.
+    pub fn holds(&self, item: &str) -> bool {
+        self.lines.iter().any(|l| &*l.item == item && !l.instances.is_empty())
+    }
+
+    /// How many instances of an item there are.
+    pub fn number_of(&self, item: &Name) -> usize {
+        self.all_of(item).len()
+    }
+
+    /// Whether this turn has added lines.
+    pub fn has_new(&self) -> bool {
+        self.lines.iter().any(|l| l.new)
+    }
+
+    /// The last line that this turn added.
+    pub fn last_new(&self) -> Option<usize> {
+        self.lines.iter().rposition(|l| l.new && !l.instances.is_empty())
+    }
+
+    /// The line that this turn added for the item.
+    pub fn new_line_of(&self, item: &Name) -> Option<usize> {
+        self.lines.iter().rposition(|l| l.new && l.item == *item && !l.instances.is_empty())
+    }
+
+    /// The last item that fits.
+    pub fn last_item(&self, fits: &dyn Fn(&Name) -> bool) -> Option<Name> {
+        self.lines.iter().rev().filter(|l| !l.instances.is_empty()).map(|l| &l.item).find(|n| fits(n)).cloned()
+    }
+
+    /// A target for an item that the ledger holds.
+    pub fn of_item(&self, item: &Name) -> Option<Target> {
+        let ids = self.all_of(item);
+        let first = ids.first().copied()?;
+        Some(Target { ids: vec![first], item: Some(item.clone()), ..Target::default() })
+    }
+
+    /// The kind of an item.
+    pub fn kind_of(&self, knowledge: &Knowledge, item: &Name) -> Option<Name> {
+        knowledge.second(&self.kind, item).first().cloned()
+    }
+
+    /// All items of a kind, those the conversation holds alone if there are any.
+    pub fn of_kind(&self, knowledge: &Knowledge, kind: &Name) -> Vec<Name> {
+        let predicate: Name = self.kind.as_str().into();
+        let mut out: Vec<Name> = knowledge.pairs.iter().filter(|(k, v)| k.0 == predicate && v.contains(kind)).map(|(k, _)| k.1.clone()).collect();
+        out.sort();
+        let held: Vec<Name> = out.iter().filter(|n| self.holds(n)).cloned().collect();
+        if held.is_empty() { out } else { held }
+    }
+
+    /// Whether an instance of the item has been changed in a part.
+    pub fn has_change(&self, item: &Name, part: &Name) -> bool {
+        let quoted = format!("\"{part}\"");
+        self.instances.iter().any(|i| i.item == *item && i.mods.iter().any(|m| m.contains(&quoted)))
+    }
+
+    /// Whether the item is made with the part.
+    pub fn included(&self, knowledge: &Knowledge, item: &Name, part: &Name) -> bool {
+        knowledge.second(&self.made_with, item).contains(part)
+    }
+
+    /// Instances of an item: one, several, a numbered one.
+    pub fn select(&mut self, item: &Name, place: Option<i64>, count: Option<i64>, several: bool, other: bool) -> Target {
+        let line = self.lines.iter().rposition(|l| l.item == *item && l.new && !l.instances.is_empty());
+        let all = self.all_of(item);
+        if let Some(p) = place {
+            let id = at_place(&all, p);
+            return Target { ids: id.into_iter().collect(), item: Some(item.clone()), line, placed: all.len() > 1, partial: false };
+        }
+        if let (Some(line), true) = (line, all.len() > 1) {
+            return self.select_in(line, count, several || count.is_none(), other);
+        }
+        let wanted = match count {
+            Some(n) => usize::try_from(n).unwrap_or(1).min(all.len().max(1)),
+            None if several => all.len(),
+            None => 1,
+        };
+        let partial = count.is_some() && wanted < all.len();
+        Target { ids: all.into_iter().take(wanted).collect(), item: Some(item.clone()), line, placed: false, partial }
+    }
+
+    /// Some or all instances of a line; some are taken in turn.
+    pub fn select_in(&mut self, line: usize, count: Option<i64>, several: bool, other: bool) -> Target {
+        let Some(l) = self.lines.get_mut(line) else { return Target::default() };
+        let total = l.instances.len();
+        let n = match count {
+            Some(n) => usize::try_from(n).unwrap_or(1),
+            None if other => total.saturating_sub(l.cursor).max(1),
+            None if several => total,
+            None => 1,
+        };
+        if n >= total && !other {
+            return Target { ids: l.instances.clone(), item: Some(l.item.clone()), line: Some(line), ..Target::default() };
+        }
+        let from = if l.cursor + n > total { 0 } else { l.cursor };
+        l.cursor = from + n;
+        let ids = l.instances.get(from..(from + n).min(total)).unwrap_or(&[]).to_vec();
+        Target { ids, item: Some(l.item.clone()), line: Some(line), placed: false, partial: true }
+    }
+
+    /// Instances of a kind: all, one, a numbered one.
+    pub fn select_kind(&mut self, knowledge: &Knowledge, kind: &Name, place: Option<i64>, count: Option<i64>, several: bool) -> Target {
+        let of_kind: Vec<(usize, usize)> = self
+            .lines
+            .iter()
+            .enumerate()
+            .filter(|(_, l)| !l.composed && self.kind_of(knowledge, &l.item).as_ref() == Some(kind))
+            .flat_map(|(n, l)| l.instances.iter().map(move |i| (n, *i)))
+            .collect();
+        let ids: Vec<usize> = of_kind.iter().map(|x| x.1).collect();
+        let mut items: Vec<Name> = ids.iter().filter_map(|i| self.item_of(*i)).collect();
+        items.dedup();
+        if let Some(p) = place {
+            let id = at_place(&ids, p);
+            let item = id.and_then(|i| self.item_of(i));
+            let placed = item.as_ref().is_some_and(|i| self.number_of(i) > 1);
+            return Target { ids: id.into_iter().collect(), item, placed, ..Target::default() };
+        }
+        if let ([item], true) = (items.as_slice(), count.is_some()) {
+            let item = item.clone();
+            return self.select(&item, None, count, several, false);
+        }
+        let chosen: Vec<usize> = if several && count.is_none() {
+            ids
+        } else if let Some(n) = count {
+            ids.into_iter().take(usize::try_from(n).unwrap_or(1)).collect()
+        } else {
+            // One of a kind: of the item said last, its first instance.
+            match items.last() {
+                Some(last) => self.all_of(last).into_iter().take(1).collect(),
+                None => vec![],
+            }
+        };
+        let item = if items.len() == 1 { items.first().cloned() } else { None };
+        Target { ids: chosen, item, ..Target::default() }
+    }
+
+    /// The line at a position of the whole list.
+    pub fn select_position(&self, place: i64) -> Target {
+        let ids: Vec<usize> = self.lines.iter().flat_map(|l| l.instances.iter().copied()).collect();
+        let id = at_place(&ids, place);
+        Target { item: id.and_then(|i| self.item_of(i)), ids: id.into_iter().collect(), ..Target::default() }
+    }
+
+    /// The last instances of the whole list.
+    pub fn select_last(&self, n: usize) -> Target {
+        let ids: Vec<usize> = self.lines.iter().flat_map(|l| l.instances.iter().copied()).collect();
+        Target { ids: ids.get(ids.len().saturating_sub(n)..).unwrap_or(&[]).to_vec(), ..Target::default() }
+    }
+
+    /// The items of a target with how many of each.
+    pub fn by_item(&self, target: &Target) -> Vec<(Name, i64)> {
+        let mut out: Vec<(Name, i64)> = vec![];
+        for id in &target.ids {
+            let Some(item) = self.item_of(*id) else { continue };
+            match out.iter_mut().find(|o| o.0 == item) {
+                Some(o) => o.1 += 1,
+                None => out.push((item, 1)),
+            }
+        }
+        if let (true, Some(i)) = (out.is_empty(), &target.item) {
+            out.push((i.clone(), 1));
+        }
+        out
+    }
+
+    /// The composed line of this turn that may still take members.
+    pub fn open_combo(&self) -> Option<usize> {
+        self.open
+    }
+
+    /// The last composed line of an item, of this turn or before; it takes members from now on.
+    pub fn combo_line(&mut self, model: &Model, knowledge: &Knowledge, item: &Name) -> Option<usize> {
+        let _ = model;
+        let at = self.lines.iter().rposition(|l| l.composed && l.item == *item)?;
+        let slots = if self.lines.get(at).is_some_and(|l| l.slots.is_empty()) { self.slots(knowledge, item) } else { vec![] };
+        if let Some(l) = self.lines.get_mut(at)
+            && !slots.is_empty()
+        {
+            l.slots = slots;
+        }
+        Some(at)
+    }
+
+    /// The open slot of a composed line that takes the item.
+    pub fn slot_for(&self, combo: usize, item: &Name) -> Option<usize> {
+        let l = self.lines.get(combo)?;
+        l.slots.iter().position(|(g, d)| d.is_none() && self.members.iter().any(|m| m.0 == *g && m.1 == *item))
+    }
+
+    /// What the open slots of a composed line take.
+    pub fn choices(&self, knowledge: &Knowledge, combo: usize) -> Vec<Name> {
+        let Some(l) = self.lines.get(combo) else { return vec![] };
+        let mut out: Vec<Name> = l.slots.iter().filter(|s| s.1.is_none()).flat_map(|s| knowledge.second(&self.group, &s.0).iter().cloned()).collect();
+        out.sort();
+        out.dedup();
+        out
+    }
+
+    /// Puts a member into a composed line.
+    pub fn fill(&mut self, combo: usize, item: &Name) -> Target {
+        let slot = self.slot_for(combo, item);
+        if let (Some(l), Some(s)) = (self.lines.get_mut(combo), slot)
+            && let Some(x) = l.slots.get_mut(s)
+        {
+            x.1 = Some(item.clone());
+        }
+        self.instances.push(Instance { item: item.clone(), mods: vec![] });
+        let id = self.instances.len() - 1;
+        self.lines.push(Line { item: item.clone(), instances: vec![id], new: false, slots: vec![], composed: false, cursor: 0 });
+        let line = self.lines.len() - 1;
+        Target { ids: vec![id], item: Some(item.clone()), line: Some(line), ..Target::default() }
+    }
+
+    /// One instance became another item.
+    pub fn replaced(&mut self, old: &Name, new: &Name) -> Target {
+        let id = self.all_of(old).first().copied();
+        if let Some(i) = id.and_then(|i| self.instances.get_mut(i)) {
+            i.item = new.clone();
+        }
+        for l in &mut self.lines {
+            if id.is_some_and(|i| l.instances.contains(&i)) && l.instances.len() == 1 {
+                l.item = new.clone();
+            }
+        }
+        Target { ids: id.into_iter().collect(), item: Some(new.clone()), ..Target::default() }
+    }
+}
+
+fn at_place(ids: &[usize], place: i64) -> Option<usize> {
+    let n = i64::try_from(ids.len()).ok()?;
+    let index = if place < 0 { n + place } else { place - 1 };
+    usize::try_from(index).ok().and_then(|i| ids.get(i)).copied()
+}

@@ -1,0 +1,600 @@
+//! The compiled translator: grammar from the data files, names and relations from the facts.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::data::{Does, DomainFiles, English, Lexicon, PatternText, Synonyms, read};
+use super::grammar::{Compiler, Fill, Firsts, Program, Sorts, firsts, variable};
+use super::numbers::NumberWords;
+use super::template::{Template, parse_templates};
+use super::text::{Respell, plain_words};
+use crate::diag::{Diagnostic, Source};
+use crate::link::{Names, UNKNOWN, Words};
+use crate::ontology::{Arg, Ontology, Sort};
+use crate::term::{Atom, Name, Term};
+
+/// Words of noun phrases.
+#[derive(Clone, Debug, Default)]
+pub struct PhraseWords {
+    sets: BTreeMap<String, FxHashSet<u32>>,
+}
+
+impl PhraseWords {
+    /// Whether the word is of the kind (`definite`, `pronoun`, …).
+    pub fn has(&self, kind: &str, word: u32) -> bool {
+        word != UNKNOWN && self.sets.get(kind).is_some_and(|s| s.contains(&word))
+    }
+}
+
+/// A pattern, compiled.
+#[derive(Clone, Debug)]
+pub struct Pattern {
+    /// The program over tokens.
+    pub program: Program,
+    /// Its variables.
+    pub vars: Vec<String>,
+    /// What it means.
+    pub means: Arc<Vec<Template>>,
+    /// What it means of a new name.
+    pub means_new: Option<Arc<Vec<Template>>>,
+    /// The action it must follow.
+    pub after: Option<Arc<Template>>,
+    /// A use of its own.
+    pub does: Option<Does>,
+    /// Preference.
+    pub weight: f32,
+    /// Whether it gives way.
+    pub weak: bool,
+}
+
+/// The patterns of one role.
+#[derive(Clone, Debug, Default)]
+pub struct RoleGrammar {
+    /// All patterns.
+    pub patterns: Vec<Pattern>,
+    /// Patterns by first word.
+    pub by_word: FxHashMap<u32, Vec<u16>>,
+    /// Patterns that start with a slot.
+    pub any: Vec<u16>,
+}
+
+/// A way to say a value.
+#[derive(Clone, Debug)]
+pub struct ValueWords {
+    /// Number of the sort in [`Model::value_sorts`].
+    pub sort: u16,
+    /// The value.
+    pub value: Name,
+    /// Its phrases.
+    pub program: Program,
+    /// First words.
+    pub firsts: Vec<u32>,
+}
+
+/// An attribute of counted items.
+#[derive(Clone, Debug)]
+pub struct AttributeModel {
+    /// What it means.
+    pub means: Arc<Vec<Template>>,
+    /// Its variables.
+    pub vars: Vec<String>,
+    /// The fact it needs.
+    pub only_if: Option<Name>,
+    /// The values for which the fact is asked.
+    pub values: Vec<Name>,
+}
+
+/// How counted lines are written.
+#[derive(Clone, Debug)]
+pub struct LineModel {
+    /// The texts of the file.
+    pub config: super::data::Lines,
+    /// Attributes by value sort.
+    pub attributes: BTreeMap<u16, AttributeModel>,
+    /// The value sort of kinds.
+    pub kind_sort: Option<u16>,
+    /// Sort bits of the items of a line.
+    pub items: u64,
+    /// Sort bits of what can be changed.
+    pub changed: u64,
+    /// Sort bits of composed items.
+    pub composed: u64,
+}
+
+/// The grammar and everything else that does not change with the facts.
+#[derive(Clone, Debug)]
+pub struct Model {
+    /// Contractions and synonyms of words.
+    pub respell: Respell,
+    /// Number words.
+    pub numbers: NumberWords,
+    /// Ordinals.
+    pub ordinals: FxHashMap<u32, i64>,
+    /// Noun phrase words.
+    pub phrase: PhraseWords,
+    /// Fillers.
+    pub fillers: FxHashSet<u32>,
+    /// Ordinary words.
+    pub ordinary: FxHashSet<u32>,
+    /// Nouns that are no things to ask for.
+    pub not_things: FxHashSet<u32>,
+    /// Measure words.
+    pub measures: FxHashSet<u32>,
+    /// Classes.
+    pub classes: Vec<Program>,
+    /// Patterns by role.
+    pub roles: BTreeMap<Name, RoleGrammar>,
+    /// Names of the value sorts.
+    pub value_sorts: Vec<Name>,
+    /// Values with their phrases.
+    pub values: Vec<ValueWords>,
+    /// Counted lines.
+    pub lines: Option<LineModel>,
+    /// Bits of the name sorts, unions included.
+    pub masks: BTreeMap<Name, u64>,
+    /// The facts whose first argument names something, with the bit of the sort.
+    pub name_facts: BTreeMap<Name, u64>,
+    /// Sorts of the arguments of inputs, for holes: role, name, arity → sort names.
+    pub forms: BTreeMap<(Name, Name, usize), Vec<Vec<Arg>>>,
+    /// Phrases of aliases and the names they stand for.
+    pub aliases: Vec<(Vec<String>, Vec<Name>)>,
+    /// Names whose sort is open: a hole of that sort takes names that are not known yet.
+    pub open_sorts: FxHashSet<Name>,
+}
+
+/// What the facts say.
+#[derive(Clone, Debug, Default)]
+pub struct Knowledge {
+    /// All words.
+    pub words: Words,
+    /// All names.
+    pub names: Names,
+    /// Sort bits per name.
+    pub sorts: Vec<u64>,
+    /// Pairs of names that stand in one fact.
+    pub related: FxHashSet<(usize, usize)>,
+    /// Facts of one or two arguments: predicate and first argument to the second ones.
+    pub pairs: FxHashMap<(Name, Name), Vec<Name>>,
+}
+
+impl Knowledge {
+    /// Whether a fact `predicate(name)` or `predicate(name, _)` holds.
+    pub fn holds(&self, predicate: &Name, name: &Name) -> bool {
+        self.pairs.contains_key(&(predicate.clone(), name.clone()))
+    }
+
+    /// The second arguments of `predicate(name, X)`.
+    pub fn second(&self, predicate: &str, name: &Name) -> &[Name] {
+        self.pairs.get(&(Name::from(predicate), name.clone())).map_or(&[], |v| v)
+    }
+
+    /// The sort bits of a name, 0 if it is unknown.
+    pub fn mask(&self, name: &str) -> u64 {
+        self.names.find(name).and_then(|i| self.sorts.get(i)).copied().unwrap_or(0)
+    }
+
+    /// Whether a fact connects the names.
+    pub fn relates(&self, a: &str, b: &str) -> bool {
+        match (self.names.find(a), self.names.find(b)) {
+            (Some(a), Some(b)) => self.related.contains(&(a, b)),
+            _ => false,
+        }
+    }
+}
+
+struct SortTable<'a> {
+    ontology: &'a Ontology,
+    masks: &'a BTreeMap<Name, u64>,
+    value_sorts: &'a [Name],
+    money: &'a [String],
+}
+
+impl Sorts for SortTable<'_> {
+    fn fill(&self, spec: &str) -> Result<Fill, String> {
+        let (spec, reference) = spec.strip_suffix('~').map_or((spec, false), |s| (s, true));
+        let mut mask = 0;
+        for part in spec.split('|') {
+            match self.ontology.sorts.get(part) {
+                Some(Sort::Names(_) | Sort::Union(_)) => mask |= self.masks.get(part).copied().unwrap_or(0),
+                Some(Sort::Values(_)) => {
+                    let at = self.value_sorts.iter().position(|v| &**v == part).and_then(|i| u16::try_from(i).ok());
+                    return at.map(Fill::Value).ok_or_else(|| format!("the sort `{part}` has no values"));
+                }
+                Some(Sort::Int { min, max, clamp }) => {
+                    let max = if *clamp { i64::from(i32::MAX) } else { i64::from(*max) };
+                    return Ok(Fill::Number { min: i64::from(*min), max, money: self.money.iter().any(|m| m == part) });
+                }
+                Some(Sort::NewName) => return Ok(Fill::Free),
+                Some(Sort::Any) => return Err(format!("`{part}` admits anything, so words cannot be read as it")),
+                None => return Err(format!("there is no sort `{part}`")),
+            }
+        }
+        Ok(Fill::Name { mask, reference })
+    }
+}
+
+fn words_of(text: &str, words: &mut Words) -> FxHashSet<u32> {
+    text.split_whitespace().map(|w| words.intern(w, false)).collect()
+}
+
+/// Compiles the data files. All mistakes of all files are reported together.
+pub fn load(ontology: &Ontology, files: &DomainFiles) -> Result<(Model, Words), Vec<Diagnostic>> {
+    let english = read::<English>(&files.english, "respell, numbers, phrase, fillers, ordinary and classes");
+    let lexicon = read::<Lexicon>(&files.lexicon, "patterns, and optionally lines, classes, values, money, measures");
+    let synonyms = read::<Synonyms>(&files.synonyms, "words and names");
+    let (english, lexicon, synonyms) = match (english, lexicon, synonyms) {
+        (Ok(e), Ok(l), Ok(s)) => (e, l, s),
+        (e, l, s) => return Err([e.err(), l.err(), s.err()].into_iter().flatten().collect()),
+    };
+    let mut build = Build { ontology, files, words: Words::default(), diagnostics: vec![] };
+    let model = build.model(english, lexicon, synonyms);
+    if build.diagnostics.is_empty() { Ok((model, build.words)) } else { Err(build.diagnostics) }
+}
+
+struct Build<'a> {
+    ontology: &'a Ontology,
+    files: &'a DomainFiles,
+    words: Words,
+    diagnostics: Vec<Diagnostic>,
+}
+
+impl Build<'_> {
+    fn wrong(&mut self, source: &Source, text: &str, message: String) {
+        let first_line = text.lines().next().unwrap_or("");
+        let start = source.text.find(first_line).unwrap_or(0);
+        self.diagnostics.push(Diagnostic::error("U002", source.origin(start..start + first_line.len()), message));
+    }
+
+    fn model(&mut self, english: English, lexicon: Lexicon, synonyms: Synonyms) -> Model {
+        let mut respell = Respell::default();
+        for (from, to) in english.respell.iter().chain(&synonyms.words) {
+            respell.words.insert(from.to_lowercase(), to.split_whitespace().map(str::to_owned).collect());
+        }
+        let w = &mut self.words;
+        let numbers = NumberWords {
+            units: english.numbers.iter().map(|(k, v)| (w.intern(k, k.len() > 3), *v)).collect(),
+            scales: english.scales.iter().map(|(k, v)| (w.intern(k, true), *v)).collect(),
+            currency: english.currency.iter().map(|(k, v)| (w.intern(k, true), *v)).collect(),
+            and: w.intern("and", false),
+            one: ["a", "an"].iter().map(|x| w.intern(x, false)).collect(),
+            half: w.intern("half", false),
+            even: ["even", "flat", "exactly"].iter().map(|x| w.intern(x, false)).collect(),
+        };
+        let ordinals = english.ordinals.iter().map(|(k, v)| (w.intern(k, k.len() > 4), *v)).collect();
+        let phrase = PhraseWords { sets: english.phrase.iter().map(|(k, v)| (k.clone(), words_of(v, w))).collect() };
+        let fillers = words_of(&english.fillers, w);
+        let ordinary = words_of(&english.ordinary, w);
+        let not_things = words_of(&lexicon.not_things, w);
+        let measures = words_of(&lexicon.measures, w);
+
+        let (masks, name_facts) = name_masks(self.ontology);
+        let value_sorts: Vec<Name> = self.ontology.sorts.iter().filter(|(_, s)| matches!(s, Sort::Values(_))).map(|(n, _)| n.clone()).collect();
+        let mut model = Model {
+            respell,
+            numbers,
+            ordinals,
+            phrase,
+            fillers,
+            ordinary,
+            not_things,
+            measures,
+            classes: vec![],
+            roles: BTreeMap::new(),
+            value_sorts,
+            values: vec![],
+            lines: None,
+            masks,
+            name_facts,
+            forms: BTreeMap::new(),
+            aliases: vec![],
+            open_sorts: self.ontology.sorts.iter().filter(|(_, s)| matches!(s, Sort::NewName)).map(|(n, _)| n.clone()).collect(),
+        };
+        for form in &self.ontology.inputs {
+            for role in &form.roles {
+                model.forms.entry((role.clone(), form.name.clone(), form.args.len())).or_default().push(form.args.clone());
+            }
+        }
+        self.classes(&english, &lexicon, &mut model);
+        let class_firsts = all_firsts(&model.classes);
+        self.values(&lexicon, &mut model, &class_firsts);
+        self.patterns(&lexicon, &english, &mut model, &class_firsts);
+        self.lines(&lexicon, &mut model);
+        for (said, names) in &synonyms.names {
+            let words = plain_words(said, &model.respell);
+            for word in &words {
+                self.words.intern(word, true);
+            }
+            model.aliases.push((words, names.iter().map(|n| n.as_str().into()).collect()));
+        }
+        model
+    }
+
+    fn compile(&mut self, text: &str, vars: &mut Vec<String>, classes: &BTreeMap<String, u16>, model: &Model, money: &[String]) -> Result<Program, String> {
+        let sorts = SortTable { ontology: self.ontology, masks: &model.masks, value_sorts: &model.value_sorts, money };
+        Compiler { words: &mut self.words, respell: &model.respell, classes, sorts: &sorts }.compile(text, vars)
+    }
+
+    fn class_numbers(english: &English, lexicon: &Lexicon) -> BTreeMap<String, u16> {
+        let mut names: Vec<&String> = english.classes.keys().chain(lexicon.classes.keys()).collect();
+        names.sort();
+        names.dedup();
+        names.into_iter().enumerate().filter_map(|(i, n)| Some((n.clone(), u16::try_from(i).ok()?))).collect()
+    }
+
+    fn classes(&mut self, english: &English, lexicon: &Lexicon, model: &mut Model) {
+        let numbers = Self::class_numbers(english, lexicon);
+        let mut programs = vec![Program::default(); numbers.len()];
+        for (name, number) in &numbers {
+            let mut phrases: Vec<&str> = vec![];
+            for (source, list) in [(0, english.classes.get(name)), (1, lexicon.classes.get(name))] {
+                phrases.extend(list.into_iter().flatten().map(|p| { let _ = source; p.as_str() }));
+            }
+            let text = format!("({})", phrases.join("|"));
+            let mut vars = vec![];
+            match self.compile(&text, &mut vars, &numbers, model, &lexicon.money) {
+                Ok(p) if vars.is_empty() => {
+                    if let Some(slot) = programs.get_mut(usize::from(*number)) {
+                        *slot = p;
+                    }
+                }
+                Ok(_) => self.wrong(&self.files.lexicon.clone(), name, format!("the class `{name}` holds a slot, only patterns may")),
+                Err(e) => self.wrong(&self.files.lexicon.clone(), name, format!("class `{name}`: {e}")),
+            }
+        }
+        if let Some(name) = recursive(&numbers, &programs) {
+            self.wrong(&self.files.lexicon.clone(), &name, format!("the class `{name}` holds itself"));
+            programs.iter_mut().for_each(|p| p.steps.clear());
+        }
+        model.classes = programs;
+    }
+
+    fn values(&mut self, lexicon: &Lexicon, model: &mut Model, class_firsts: &[Firsts]) {
+        let empty = BTreeMap::new();
+        let mut out = vec![];
+        for (number, sort) in model.value_sorts.iter().enumerate() {
+            let Some(Sort::Values(list)) = self.ontology.sorts.get(sort) else { continue };
+            for value in list {
+                let mut phrases = vec![value.replace('_', " ")];
+                phrases.extend(lexicon.values.get(&**sort).and_then(|v| v.get(&**value)).into_iter().flatten().cloned());
+                let text = format!("({})", phrases.join("|"));
+                match self.compile(&text, &mut vec![], &empty, model, &[]) {
+                    Ok(program) => {
+                        let f = firsts(&program, &|c| class_firsts.get(usize::from(c)).cloned().unwrap_or_default());
+                        out.push(ValueWords { sort: u16::try_from(number).unwrap_or(0), value: value.clone(), program, firsts: f.words });
+                    }
+                    Err(e) => self.wrong(&self.files.lexicon.clone(), value, format!("value `{value}`: {e}")),
+                }
+            }
+        }
+        for sort in lexicon.values.keys().filter(|s| !model.value_sorts.iter().any(|v| v.as_ref() == s.as_str())) {
+            self.wrong(&self.files.lexicon.clone(), sort, format!("there is no closed sort `{sort}`"));
+        }
+        model.values = out;
+    }
+
+    fn patterns(&mut self, lexicon: &Lexicon, english: &English, model: &mut Model, class_firsts: &[Firsts]) {
+        let numbers = Self::class_numbers(english, lexicon);
+        for role in lexicon.patterns.keys().filter(|r| *r != "any" && !self.ontology.roles.contains_key(r.as_str())) {
+            self.wrong(&self.files.lexicon.clone(), role, format!("there is no role `{role}`"));
+        }
+        for role in self.ontology.roles.keys() {
+            let mut grammar = RoleGrammar::default();
+            let own = lexicon.patterns.get(&**role).into_iter().flatten();
+            for text in own.chain(lexicon.patterns.get("any").into_iter().flatten()) {
+                self.pattern(text, role, &numbers, model, &lexicon.money, &mut grammar);
+            }
+            for (i, p) in grammar.patterns.iter().enumerate() {
+                let Ok(i) = u16::try_from(i) else { break };
+                let f = firsts(&p.program, &|c| class_firsts.get(usize::from(c)).cloned().unwrap_or_default());
+                for w in f.words {
+                    grammar.by_word.entry(w).or_default().push(i);
+                }
+                if f.any {
+                    grammar.any.push(i);
+                }
+            }
+            model.roles.insert(role.clone(), grammar);
+        }
+    }
+
+    fn pattern(&mut self, text: &PatternText, role: &Name, classes: &BTreeMap<String, u16>, model: &Model, money: &[String], grammar: &mut RoleGrammar) {
+        let source = self.files.lexicon.clone();
+        for say in &text.say {
+            let mut vars = vec![];
+            let program = match self.compile(say, &mut vars, classes, model, money) {
+                Ok(p) => p,
+                Err(e) => {
+                    self.wrong(&source, say, format!("`{say}`: {e}"));
+                    continue;
+                }
+            };
+            let said_vars = vars.len();
+            let after = text.after.as_ref().map(|a| parse_templates(a, &mut vars));
+            let known = vars.len();
+            let means = parse_templates(&text.means, &mut vars);
+            let means_new = text.means_new.as_ref().map(|m| parse_templates(m, &mut vars));
+            let _ = said_vars;
+            let parsed = (|| Ok::<_, String>((after.transpose()?, means?, means_new.transpose()?)))();
+            let (after, means, means_new) = match parsed {
+                Ok(p) => p,
+                Err(e) => {
+                    self.wrong(&source, &text.means, e);
+                    return;
+                }
+            };
+            if let Some(free) = vars.get(known..).and_then(|f| f.first()) {
+                self.wrong(&source, &text.means, format!("`${free}` is in no slot of `{say}` and not in `after`"));
+                return;
+            }
+            for t in means.iter().chain(means_new.iter().flatten()) {
+                if !self.ontology.inputs_of(role).any(|f| f.name == t.name && f.args.len() == t.args.len()) {
+                    self.wrong(&source, &text.means, format!("the role `{role}` has no input `{}/{}`", t.name, t.args.len()));
+                    return;
+                }
+            }
+            grammar.patterns.push(Pattern {
+                program,
+                vars,
+                means: Arc::new(means),
+                means_new: means_new.map(Arc::new),
+                after: after.and_then(|a| a.into_iter().next()).map(Arc::new),
+                does: text.does,
+                weight: text.weight,
+                weak: text.weak,
+            });
+        }
+    }
+
+    fn lines(&mut self, lexicon: &Lexicon, model: &mut Model) {
+        let Some(config) = &lexicon.lines else { return };
+        let source = self.files.lexicon.clone();
+        let mut attributes = BTreeMap::new();
+        for (sort, a) in &config.attributes {
+            let Some(number) = model.value_sorts.iter().position(|v| v.as_ref() == sort.as_str()).and_then(|i| u16::try_from(i).ok()) else {
+                self.wrong(&source, sort, format!("there is no closed sort `{sort}`"));
+                continue;
+            };
+            let mut vars = vec![];
+            let _ = (variable(&mut vars, "x"), variable(&mut vars, "v"));
+            match parse_templates(&a.means, &mut vars) {
+                Ok(means) => {
+                    let only_if = a.only_if.as_ref().map(|f| f.as_str().into());
+                    let values = a.values.iter().map(|v| v.as_str().into()).collect();
+                    attributes.insert(number, AttributeModel { means: Arc::new(means), vars, only_if, values });
+                }
+                Err(e) => self.wrong(&source, &a.means, e),
+            }
+        }
+        let fact_sort = |name: &str, at: usize| {
+            self.ontology.facts.iter().find(|f| &*f.name == name).and_then(|f| match f.args.get(at) {
+                Some(Arg::Sort(s)) => Some(s.clone()),
+                _ => None,
+            })
+        };
+        let kind_sort = fact_sort(&config.kind, 1).and_then(|s| model.value_sorts.iter().position(|v| *v == s)).and_then(|i| u16::try_from(i).ok());
+        let form_mask = |name: &str| {
+            let form = self.ontology.inputs.iter().find(|f| &*f.name == name);
+            match form.and_then(|f| f.args.first()) {
+                Some(Arg::Sort(s)) => model.masks.get(s).copied().unwrap_or(0),
+                _ => 0,
+            }
+        };
+        let composed = fact_sort(&config.composed, 0).and_then(|s| model.masks.get(&s).copied()).unwrap_or(0);
+        model.lines = Some(LineModel { attributes, kind_sort, items: form_mask(&config.add), changed: form_mask(&config.change), composed, config: config.clone() });
+    }
+}
+
+/// Bits for the sorts of names: one per sort that lists facts, unions joined. The second map is for the facts.
+fn name_masks(ontology: &Ontology) -> (BTreeMap<Name, u64>, BTreeMap<Name, u64>) {
+    let mut masks: BTreeMap<Name, u64> = BTreeMap::new();
+    let mut facts: BTreeMap<Name, u64> = BTreeMap::new();
+    let mut bit = 0u32;
+    for (name, sort) in &ontology.sorts {
+        if let Sort::Names(list) = sort {
+            let mask = 1u64 << bit.min(63);
+            bit += 1;
+            masks.insert(name.clone(), mask);
+            for f in list {
+                *facts.entry(f.clone()).or_default() |= mask;
+            }
+        }
+    }
+    for _ in 0..ontology.sorts.len().min(8) {
+        for (name, sort) in &ontology.sorts {
+            if let Sort::Union(parts) = sort {
+                let joined = parts.iter().filter_map(|p| masks.get(p)).fold(0, |a, b| a | b);
+                masks.insert(name.clone(), joined);
+            }
+        }
+    }
+    (masks, facts)
+}
+
+/// First words of all classes, inner classes first by repetition until nothing changes.
+fn all_firsts(classes: &[Program]) -> Vec<Firsts> {
+    let mut out = vec![Firsts::default(); classes.len()];
+    for _ in 0..6 {
+        let next: Vec<Firsts> = classes.iter().map(|p| firsts(p, &|c| out.get(usize::from(c)).cloned().unwrap_or_default())).collect();
+        out = next;
+    }
+    out
+}
+
+/// The name of a class that holds itself, if any.
+fn recursive(numbers: &BTreeMap<String, u16>, programs: &[Program]) -> Option<String> {
+    let inner = |c: u16| {
+        programs.get(usize::from(c)).map_or(vec![], |p| p.steps.iter().filter_map(|s| if let super::grammar::Step::Class(k) = s { Some(*k) } else { None }).collect::<Vec<_>>())
+    };
+    numbers.iter().find_map(|(name, &start)| {
+        let mut seen = FxHashSet::default();
+        let mut stack = inner(start);
+        while let Some(c) = stack.pop() {
+            if c == start {
+                return Some(name.clone());
+            }
+            if seen.insert(c) {
+                stack.extend(inner(c));
+            }
+        }
+        None
+    })
+}
+
+/// Builds names and relations from the facts.
+pub fn knowledge<'a>(model: &Model, mut words: Words, facts: impl Iterator<Item = &'a Atom>) -> Knowledge {
+    let mut k = Knowledge::default();
+    let mut strings: Vec<(Name, Vec<Name>)> = vec![];
+    for fact in facts {
+        let named: Vec<Name> = fact.args.iter().filter_map(|a| if let Term::Str(s) = a { Some(s.clone()) } else { None }).collect();
+        if let (Some(mask), Some(Term::Str(name))) = (model.name_facts.get(&fact.name), fact.args.first()) {
+            let word_ids: Vec<u32> = name_words(model, name).iter().map(|w| words.intern(w, true)).collect();
+            let id = k.names.find(name).unwrap_or_else(|| k.names.add(name, &word_ids));
+            if k.sorts.len() <= id {
+                k.sorts.resize(id + 1, 0);
+            }
+            if let Some(s) = k.sorts.get_mut(id) {
+                *s |= mask;
+            }
+        }
+        if let Some(first) = fact.args.first().and_then(Term::as_name) {
+            let second = fact.args.get(1).and_then(Term::as_name).map(Name::from);
+            k.pairs.entry((fact.name.clone(), first.into())).or_default().extend(second);
+        }
+        if named.len() > 1 {
+            strings.push((fact.name.clone(), named));
+        }
+    }
+    for (said, targets) in &model.aliases {
+        let ids: Vec<u32> = said.iter().filter(|w| !is_link(w)).map(|w| words.intern(w, true)).collect();
+        k.names.alias(targets, &ids);
+    }
+    k.names.finish();
+    for (_, named) in &strings {
+        let ids: Vec<usize> = named.iter().filter_map(|n| k.names.find(n)).collect();
+        for a in &ids {
+            for b in &ids {
+                if a != b {
+                    k.related.insert((*a, *b));
+                }
+            }
+        }
+    }
+    k.words = words;
+    k
+}
+
+/// The words of a name that count.
+pub fn name_words(model: &Model, name: &str) -> Vec<String> {
+    let mut words = plain_words(name, &model.respell);
+    words.retain(|w| w.chars().next().is_some_and(char::is_alphanumeric));
+    let all = words.clone();
+    words.retain(|w| !is_link(w));
+    if words.is_empty() { all } else { words }
+}
+
+/// Words that join parts of a name and may be left out.
+fn is_link(word: &str) -> bool {
+    matches!(word, "and" | "of" | "with" | "the")
+}

@@ -1,0 +1,281 @@
+//! Noun phrases: articles, numbers, places in a row, attributes, and a head that names, refers or is left out.
+
+use super::chart::Chart;
+use super::text::Kind;
+use crate::term::Name;
+
+/// The article.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Article {
+    /// None.
+    #[default]
+    None,
+    /// `a`, `some`.
+    Indefinite,
+    /// `the`, `my`, `that`.
+    Definite,
+}
+
+/// Which of several.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Which {
+    /// Not said.
+    #[default]
+    Unsaid,
+    /// `both`.
+    Both,
+    /// `all`, `each`.
+    All,
+    /// `the other`, `the rest`.
+    Other,
+    /// `another`, `one more`.
+    Another,
+}
+
+/// The head.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Head {
+    /// A name, by number of its edge.
+    Name(usize),
+    /// A kind of thing: the value of the kind sort.
+    Kind(Name),
+    /// `it`, `that one` (false), `them`, `those` (true).
+    Pronoun(bool),
+    /// `one`, `ones`, or nothing after a number or `both`.
+    #[default]
+    Left,
+}
+
+/// A noun phrase.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Np {
+    /// First token.
+    pub start: usize,
+    /// One past the last.
+    pub end: usize,
+    /// Its article.
+    pub article: Article,
+    /// Number said.
+    pub count: Option<i64>,
+    /// Place in a row, from 1; -1 is the last.
+    pub place: Option<i64>,
+    /// Which of several.
+    pub which: Which,
+    /// Whether it is a part of something said before: `two of them`.
+    pub part: bool,
+    /// Attributes: sort and value.
+    pub attributes: Vec<(u16, Name)>,
+    /// The head.
+    pub head: Head,
+    /// Whether the head is a plural.
+    pub plural: bool,
+    /// Worth of all tokens but the name's.
+    pub extra_score: f32,
+}
+
+/// Finds the noun phrases of a chart.
+pub struct Phrases<'c, 'a> {
+    /// The chart.
+    pub chart: &'c Chart<'a>,
+}
+
+impl Phrases<'_, '_> {
+    fn is(&self, kind: &str, at: usize) -> bool {
+        self.chart.tokens.get(at).is_some_and(|t| t.kind == Kind::Word && self.chart.model.phrase.has(kind, t.id))
+    }
+
+    /// All noun phrases that begin at a token.
+    pub fn at(&self, at: usize) -> Vec<Np> {
+        let mut out = vec![];
+        let filler = self.chart.tokens.get(at).is_none_or(|t| self.chart.model.fillers.contains(&t.id) || t.punct().is_some());
+        if !filler {
+            self.which(Np { start: at, ..Np::default() }, at, &mut out);
+        }
+        out
+    }
+
+    fn skip_fillers(&self, mut at: usize) -> usize {
+        while self.chart.tokens.get(at).is_some_and(|t| self.chart.model.fillers.contains(&t.id) && t.kind == Kind::Word) {
+            at += 1;
+        }
+        at
+    }
+
+    fn which(&self, np: Np, at: usize, out: &mut Vec<Np>) {
+        let which = if self.is("both", at) {
+            Some(Which::Both)
+        } else if self.is("all", at) {
+            Some(Which::All)
+        } else {
+            None
+        };
+        if let Some(which) = which {
+            let next = Np { which, extra_score: np.extra_score + 1.0, ..np.clone() };
+            self.of(next, at + 1, out);
+        }
+        self.article(np, at, out);
+    }
+
+    fn of(&self, np: Np, at: usize, out: &mut Vec<Np>) {
+        if self.is("of", at) {
+            let next = Np { part: true, extra_score: np.extra_score + 0.8, ..np.clone() };
+            self.article(next, at + 1, out);
+        }
+        self.article(np, at, out);
+    }
+
+    fn article(&self, np: Np, at: usize, out: &mut Vec<Np>) {
+        let number = self.chart.model.numbers.whole(self.chart.tokens, at).is_some();
+        if self.is("another", at) {
+            self.place(Np { which: Which::Another, article: Article::Indefinite, extra_score: np.extra_score + 0.9, ..np.clone() }, at + 1, out);
+        } else if self.is("definite", at) {
+            self.place(Np { article: Article::Definite, extra_score: np.extra_score + 0.7, ..np.clone() }, self.skip_fillers(at + 1), out);
+        } else if self.is("indefinite", at) && !number {
+            let next = self.skip_comma_filler(at + 1);
+            self.place(Np { article: Article::Indefinite, extra_score: np.extra_score + 0.7, ..np.clone() }, next, out);
+        }
+        self.place(np, at, out);
+    }
+
+    /// "a, uh, a root beer": a restarted article.
+    fn skip_comma_filler(&self, at: usize) -> usize {
+        let mut i = at;
+        while self.chart.tokens.get(i).is_some_and(|t| t.punct() == Some(',') || self.chart.model.fillers.contains(&t.id)) {
+            i += 1;
+        }
+        if i > at && self.is("indefinite", i) {
+            return i + 1;
+        }
+        self.skip_fillers(at)
+    }
+
+    fn place(&self, np: Np, at: usize, out: &mut Vec<Np>) {
+        if let Some(t) = self.chart.tokens.get(at) {
+            if let Some(p) = self.chart.model.ordinals.get(&t.id) {
+                let next = Np { place: Some(*p), extra_score: np.extra_score + 1.0, ..np.clone() };
+                self.count(next, at + 1, out);
+            }
+            if self.is("other", at) && np.article == Article::Definite {
+                let next = Np { which: Which::Other, extra_score: np.extra_score + 0.9, ..np.clone() };
+                self.count(next, at + 1, out);
+            }
+        }
+        self.count(np, at, out);
+    }
+
+    fn count(&self, np: Np, at: usize, out: &mut Vec<Np>) {
+        if let Some(n) = self.chart.model.numbers.whole(self.chart.tokens, at)
+            && n.value >= 1
+        {
+            #[expect(clippy::cast_precision_loss, reason = "spans are short")]
+            let next = Np { count: Some(n.value), extra_score: np.extra_score + 0.9 * (n.end - at) as f32, ..np.clone() };
+            let mut i = n.end;
+            if self.is("more", i) {
+                self.counted(Np { which: Which::Another, extra_score: next.extra_score + 0.9, ..next.clone() }, i + 1, out);
+            }
+            if self.is("times", i) {
+                i += 1;
+            }
+            self.counted(next, i, out);
+        }
+        self.attributes(np, at, out);
+    }
+
+    /// After a number: `of them`, `of the tacos`.
+    fn counted(&self, np: Np, at: usize, out: &mut Vec<Np>) {
+        if self.is("of", at) {
+            let after = at + 1;
+            let next = Np { part: true, extra_score: np.extra_score + 0.8, ..np.clone() };
+            if self.is("definite", after) {
+                self.attributes(Np { article: Article::Definite, extra_score: next.extra_score + 0.7, ..next.clone() }, after + 1, out);
+            }
+            self.attributes(next, after, out);
+        }
+        self.attributes(np, self.skip_fillers(at), out);
+    }
+
+    fn attributes(&self, np: Np, at: usize, out: &mut Vec<Np>) {
+        // "orders of", "cups of", "glass of".
+        if self.chart.tokens.get(at).is_some_and(|t| self.chart.model.measures.contains(&t.id)) {
+            let skip = usize::from(self.is("of", at + 1));
+            let next = Np { extra_score: np.extra_score + 0.8 + 0.6 * if skip == 1 { 1.0 } else { 0.0 }, part: false, ..np.clone() };
+            if skip == 1 {
+                self.head(&next, at + 2, out);
+                if self.is("definite", at + 2) {
+                    self.head(&Np { article: Article::Definite, ..next.clone() }, at + 3, out);
+                }
+            } else {
+                self.head(&next, at + 1, out);
+            }
+        }
+        if np.attributes.len() < 3
+            && let Some(lines) = &self.chart.model.lines
+        {
+            for (end, sort, value, score) in self.chart.values_at.get(at).into_iter().flatten() {
+                if lines.attributes.contains_key(sort) {
+                    let mut next = np.clone();
+                    next.attributes.push((*sort, value.clone()));
+                    next.extra_score += score * 0.85;
+                    let after = if self.chart.tokens.get(*end).is_some_and(|t| t.punct() == Some(',')) { *end } else { self.skip_fillers(*end) };
+                    self.attributes(next, after, out);
+                }
+            }
+        }
+        self.head(&np, at, out);
+    }
+
+    fn head(&self, np: &Np, at: usize, out: &mut Vec<Np>) {
+        for &e in self.chart.names_at.get(at).into_iter().flatten() {
+            if let Some(edge) = self.chart.names.get(e) {
+                let next = Np { end: edge.end, head: Head::Name(e), plural: edge.plural, ..np.clone() };
+                // "the crunchy one", "the soft ones".
+                if (self.is("one", edge.end) || self.is("ones", edge.end) || self.is("kind", edge.end)) && !self.number_noun(edge.end) {
+                    let plural = self.is("ones", edge.end);
+                    out.push(Np { end: edge.end + 1, plural, extra_score: next.extra_score + 1.0, ..next.clone() });
+                }
+                self.times(next, out);
+            }
+        }
+        let kind_sort = self.chart.model.lines.as_ref().and_then(|l| l.kind_sort);
+        for (end, sort, value, score) in self.chart.values_at.get(at).into_iter().flatten() {
+            if Some(*sort) == kind_sort {
+                let plural = self.chart.tokens.get(end - 1).is_some_and(|t| t.plural);
+                out.push(Np { end: *end, head: Head::Kind(value.clone()), plural, extra_score: np.extra_score + score * 0.9, ..np.clone() });
+            }
+        }
+        let pointed = np.article != Article::None || np.place.is_some() || np.which != Which::Unsaid || np.count.is_some();
+        if self.is("pronoun", at) && np.article == Article::None {
+            let one = usize::from(self.is("one", at + 1) || self.is("ones", at + 1));
+            let plural = self.is("plural_pronoun", at);
+            #[expect(clippy::cast_precision_loss, reason = "0 or 1")]
+            out.push(Np { end: at + 1 + one, head: Head::Pronoun(plural), plural, extra_score: np.extra_score + 0.9 + 0.9 * one as f32, ..np.clone() });
+        }
+        if (self.is("one", at) || self.is("ones", at)) && pointed {
+            let plural = self.is("ones", at);
+            let head = if np.article == Article::Definite && np.place.is_none() && np.which == Which::Unsaid && np.attributes.is_empty() { Head::Pronoun(plural) } else { Head::Left };
+            out.push(Np { end: at + 1, head, plural, extra_score: np.extra_score + 0.9, ..np.clone() });
+        }
+        let alone = np.place.is_some() || np.which != Which::Unsaid || np.count.is_some();
+        if alone && at > np.start {
+            out.push(Np { end: at, head: Head::Left, plural: np.count.is_none_or(|c| c > 1), ..np.clone() });
+        }
+    }
+
+    /// "one soft one crunchy": the second `one` counts what follows.
+    fn number_noun(&self, at: usize) -> bool {
+        self.chart.names_at.get(at + 1).is_some_and(|n| !n.is_empty())
+    }
+
+    /// "empanada x2", "tacos times three".
+    fn times(&self, np: Np, out: &mut Vec<Np>) {
+        let comma = usize::from(self.chart.tokens.get(np.end).is_some_and(|t| t.punct() == Some(',')));
+        let at = np.end + comma;
+        if np.count.is_none()
+            && self.is("times", at)
+            && let Some(n) = self.chart.model.numbers.whole(self.chart.tokens, at + 1).filter(|n| n.value > 0)
+        {
+            out.push(Np { end: n.end, count: Some(n.value), extra_score: np.extra_score + 2.0, ..np.clone() });
+        }
+        out.push(np);
+    }
+}
