@@ -77,9 +77,59 @@ fn companion_files_can_be_rebuilt() {
     assert!(other_words < 20, "{other_words} references differ");
 }
 
+fn excerpt() -> Benchmark {
+    Benchmark::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/multiwoz"), "val").unwrap()
+}
+
+/// What the rules decide and say on three recorded dialogues, turn by turn.
 #[test]
-fn the_rules_load_without_a_complaint() {
-    Agent::new(Reasoner::Fast).unwrap();
+fn three_dialogues_are_led_as_written_down() {
+    let benchmark = excerpt();
+    let agent = Agent::new(Reasoner::Fast).unwrap();
+    let mut out = String::new();
+    for d in &benchmark.dialogues {
+        let known: Vec<State> = d.turns.iter().map(|t| t.known.clone()).collect();
+        let moves = agent.moves(d, &known, &benchmark.venues).unwrap();
+        let said = agent.said(&moves, |r| benchmark.normal(r));
+        for ((turn, m), s) in d.turns.iter().zip(&moves).zip(&said) {
+            let actions: Vec<String> = m.actions.iter().map(ToString::to_string).collect();
+            out += &format!("user: {}\n  {} | {}\n  system: {}\n", turn.user, m.focus.join(", "), actions.join(" "), s.response);
+        }
+        out += "\n";
+    }
+    insta::assert_snapshot!(out);
+}
+
+/// clingo, solving the same rules, makes the same moves.
+#[test]
+fn both_engines_make_the_same_moves() {
+    let benchmark = excerpt();
+    let (fast, confirm) = (Agent::new(Reasoner::Fast).unwrap(), Agent::new(Reasoner::Confirm).unwrap());
+    for d in &benchmark.dialogues {
+        let known: Vec<State> = d.turns.iter().map(|t| t.known.clone()).collect();
+        assert_eq!(fast.moves(d, &known, &benchmark.venues).unwrap(), confirm.moves(d, &known, &benchmark.venues).unwrap(), "{}", d.id);
+    }
+}
+
+/// What a turn decides does not depend on what is said after it, nor on its own recorded reply.
+#[test]
+fn no_turn_looks_ahead() {
+    let benchmark = excerpt();
+    let agent = Agent::new(Reasoner::Fast).unwrap();
+    for d in &benchmark.dialogues {
+        let known: Vec<State> = d.turns.iter().map(|t| t.known.clone()).collect();
+        let whole = agent.moves(d, &known, &benchmark.venues).unwrap();
+        let own = Tracker::new(&benchmark.venues).unwrap();
+        let tracked = own.track(d, agent.cues(), &benchmark.spellings);
+        for n in 1..=d.turns.len() {
+            let mut cut = d.clone();
+            cut.turns.truncate(n);
+            cut.turns[n - 1].reply = "something else entirely, with a reference number".to_owned();
+            cut.turns[n - 1].reference = String::new();
+            assert_eq!(agent.moves(&cut, &known[..n], &benchmark.venues).unwrap(), whole[..n], "{} {n}", d.id);
+            assert_eq!(own.track(&cut, agent.cues(), &benchmark.spellings), tracked[..n], "{} {n}", d.id);
+        }
+    }
 }
 
 /// Prints the report for the fold range in `DUOLOGUE_FOLDS` of the validation dialogues.

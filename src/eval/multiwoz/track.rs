@@ -456,6 +456,7 @@ impl Tracker {
             let Some(n) = self.number(w) else { continue };
             let next = word(i + 1);
             let before = i.checked_sub(1).map_or("", |j| word(j));
+            let said_for = before == "for" && !matches!(next, "star" | "stars" | "oclock") && clock(w).is_none() && !w.starts_with("one");
             if is("stay", next) && d == "hotel" {
                 stay = Some(n);
             } else if is("people", next)
@@ -465,9 +466,7 @@ impl Tracker {
                 people = Some(n);
             } else if is("stay", next) {
                 // Nights of a stay that is talked about beside another domain.
-            } else if before == "for" && !matches!(next, "star" | "stars" | "oclock") && people.is_none() && clock(w).is_none() && !w.starts_with("one") {
-                people = Some(n);
-            } else if m.asked.contains(&"asked people") && people.is_none() && !matches!(next, "star" | "stars" | ":") {
+            } else if people.is_none() && (said_for || (m.asked.contains(&"asked people") && !matches!(next, "star" | "stars" | ":"))) {
                 people = Some(n);
             } else if m.asked.contains(&"asked stay") && d == "hotel" && stay.is_none() {
                 stay = Some(n);

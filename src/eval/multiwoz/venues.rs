@@ -28,6 +28,9 @@ pub struct Venue {
     pub columns: BTreeMap<String, String>,
 }
 
+/// A domain and the constraints that count.
+type Question = (String, Vec<(String, String)>);
+
 /// Places of entries in their table.
 pub type Found = Arc<Vec<u32>>;
 
@@ -37,7 +40,7 @@ pub struct Venues {
     tables: BTreeMap<String, Vec<Venue>>,
     spellings: Arc<Spellings>,
     similar: RefCell<HashMap<(String, String), bool>>,
-    asked: RefCell<HashMap<(String, Vec<(String, String)>), Found>>,
+    asked: RefCell<HashMap<Question, Found>>,
 }
 
 impl Venues {
