@@ -1,4 +1,3 @@
-<<<<<<< HEAD
 //! Running and measuring: dialogue files, invariants, adversaries, data sets.
 
 pub mod adversary;
@@ -7,9 +6,5 @@ pub mod dialogues;
 pub mod invariants;
 pub mod metrics;
 pub mod multiwoz;
-pub mod star;
-=======
-//! Evaluation against data sets.
-
 pub mod nlu;
->>>>>>> nlu
+pub mod star;

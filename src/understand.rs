@@ -1,12 +1,9 @@
 //! Understanding: words to predicates, by several implementations behind one trait.
 
-<<<<<<< HEAD
+pub mod embedded;
 pub mod flow;
 pub mod hybrid;
 pub mod llm;
-=======
-pub mod embedded;
->>>>>>> nlu
 
 use crate::state::Line;
 use crate::term::{Atom, Name};
