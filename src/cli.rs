@@ -11,6 +11,7 @@ mod facts;
 mod replay;
 mod step;
 mod test;
+mod understand;
 
 use std::process::ExitCode;
 
@@ -30,6 +31,8 @@ enum Command {
     Chat(chat::Arguments),
     /// Take turns as JSON lines: one object in, one object out.
     Step(step::Arguments),
+    /// Turn words into predicates, as JSON lines.
+    Understand(understand::Arguments),
     /// Run dialogue files and print what differs from their expectations.
     Test(test::Arguments),
     /// Show the facts of a store, with who brought them about.
@@ -51,6 +54,7 @@ pub fn main() -> ExitCode {
     let result = match Arguments::parse().command {
         Command::Chat(a) => chat::run(&a),
         Command::Step(a) => step::run(&a),
+        Command::Understand(a) => understand::run(&a),
         Command::Test(a) => test::run(&a),
         Command::Facts(a) => facts::run(&a),
         Command::Check(a) => check::run(&a),

@@ -1,5 +1,6 @@
 //! Domains: an ontology with its rules, facts and templates, from a folder or built into the binary.
 
+pub mod ends;
 pub mod files;
 
 use std::collections::BTreeMap;

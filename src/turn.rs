@@ -33,8 +33,15 @@ pub struct Engine {
     render: Option<Arc<dyn Render>>,
     options: Options,
     bases: Bases,
+    ears: Mutex<Vec<Ear>>,
     last: Mutex<Vec<Arc<Decided>>>,
 }
+
+/// A translator over the names of a site's kb version.
+type Ear = ((Name, u64), Arc<dyn Understand>);
+
+/// How many translators over names are kept.
+const EARS: usize = 16;
 
 /// How many decisions are remembered for questions about them.
 const REMEMBERED: usize = 16;
@@ -101,7 +108,16 @@ impl TurnError {
 impl Engine {
     /// An engine for a domain on a store.
     pub fn new(domain: Domain, store: Arc<dyn Store>) -> Self {
-        Self { domain: Arc::new(domain), store, understand: None, render: None, options: Options::default(), bases: Bases::default(), last: Mutex::default() }
+        Self {
+            domain: Arc::new(domain),
+            store,
+            understand: None,
+            render: None,
+            options: Options::default(),
+            bases: Bases::default(),
+            ears: Mutex::default(),
+            last: Mutex::default(),
+        }
     }
 
     /// The same with a translator for words.
@@ -133,6 +149,11 @@ impl Engine {
     /// The store.
     pub fn store(&self) -> &Arc<dyn Store> {
         &self.store
+    }
+
+    /// The translator, if there is one.
+    pub fn translator(&self) -> Option<&Arc<dyn Understand>> {
+        self.understand.as_ref()
     }
 
     /// The options.
@@ -238,7 +259,7 @@ impl Engine {
             Said::Predicates(p) => return Ok((Heard { confidence: 1.0, by: "scripted", ..Heard::default() }, p.to_vec())),
             Said::Text(t) => *t,
         };
-        let Some(understand) = &self.understand else { return Err(TurnError::NoTranslator) };
+        let understand = self.ear(&opened.key.site, opened.kb_version)?;
         let heard =
             if text.len() > MAX_UTTERANCE || text.trim().is_empty() { Heard::default() } else { understand.understand(text, &self.context(role, opened)) };
         let mut texts: Vec<String> = heard.predicates.iter().map(ToString::to_string).collect();
@@ -247,6 +268,21 @@ impl Engine {
             texts.push("unclear".to_owned());
         }
         Ok((heard, texts))
+    }
+
+    /// The translator over the names of this kb version: a food that was added is understood as soon as it can be ordered.
+    fn ear(&self, site: &Name, version: u64) -> Result<Arc<dyn Understand>, TurnError> {
+        let Some(understand) = &self.understand else { return Err(TurnError::NoTranslator) };
+        let key = (site.clone(), version);
+        let mut ears = self.ears.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, ear)) = ears.iter().find(|(k, _)| *k == key) {
+            return Ok(ear.clone());
+        }
+        let kb = self.store.kb(site, version)?;
+        let ear = if *kb == *self.domain.facts { understand.clone() } else { understand.over(&kb).unwrap_or_else(|| understand.clone()) };
+        ears.truncate(EARS - 1);
+        ears.insert(0, (key, ear.clone()));
+        Ok(ear)
     }
 
     /// What the listener may know: this conversation only.

@@ -51,4 +51,9 @@ pub struct Unsure {
 pub trait Understand: Send + Sync {
     /// Translates one utterance.
     fn understand(&self, text: &str, context: &Context) -> Heard;
+
+    /// The same translator over the names of a site's facts; `None` if facts are nothing to it.
+    fn over(&self, _facts: &[Atom]) -> Option<std::sync::Arc<dyn Understand>> {
+        None
+    }
 }

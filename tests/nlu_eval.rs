@@ -22,8 +22,14 @@ fn drive_thru() -> Embedded {
     let kb = root().join("kb/drive_thru");
     let (ontology, diagnostics) = parse::ontology(&read(&kb.join("ontology.yaml")));
     assert!(ontology.is_some(), "{diagnostics:?}");
-    let facts: Vec<Atom> = std::fs::read_to_string(kb.join("menu.lp")).unwrap().lines().filter(|l| !l.starts_with('%') && !l.trim().is_empty()).map(|l| Atom::parse(l).unwrap()).collect();
-    let files = DomainFiles { english: read(&root().join("kb/core/english.yaml")), lexicon: read(&kb.join("lexicon.yaml")), synonyms: read(&kb.join("synonyms.yaml")) };
+    let facts: Vec<Atom> = std::fs::read_to_string(kb.join("menu.lp"))
+        .unwrap()
+        .lines()
+        .filter(|l| !l.starts_with('%') && !l.trim().is_empty())
+        .map(|l| Atom::parse(l).unwrap())
+        .collect();
+    let files =
+        DomainFiles { english: read(&root().join("kb/core/english.yaml")), lexicon: read(&kb.join("lexicon.yaml")), synonyms: read(&kb.join("synonyms.yaml")) };
     let begin = std::time::Instant::now();
     let loaded = Embedded::load(&ontology.unwrap(), &files, facts.iter());
     println!("load {:?}", begin.elapsed());

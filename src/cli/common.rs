@@ -7,8 +7,10 @@ use std::sync::Arc;
 use crate::diag::Diagnostic;
 use crate::domain::{Domain, Files};
 use crate::facts::{self, CommitRule, StoreError};
+use crate::llm::{BlockingModel, ModelConfig, RemoteModel};
 use crate::reason::Reasoner;
 use crate::turn::{Engine, Options};
+use crate::understand::hybrid::{DEFAULT_BELOW, HybridUnderstand};
 
 /// Which domain, where its files and facts are, and how decisions are made.
 #[derive(clap::Args, Clone, Debug)]
@@ -129,20 +131,76 @@ impl fmt::Display for Failure {
     }
 }
 
-/// Which translator listens.
+/// Who listens and who speaks.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct Listen {
-    /// Who turns words into predicates: `embedded` (offline) or `none`.
-    #[arg(long, default_value = "embedded")]
-    pub understanding: String,
+    /// Who turns words into predicates: `embedded` (offline), `hybrid` (a model when unsure), `llm`, or `none`.
+    /// Without it: hybrid if a model is configured, else embedded.
+    #[arg(long)]
+    pub understanding: Option<String>,
+    /// Who words the replies: `templates`, or `llm` (checked against the actions).
+    #[arg(long, default_value = "templates")]
+    pub wording: String,
+    /// The model's configuration (see docs/models.md); otherwise the DUOLOGUE_MODEL… variables are read.
+    #[arg(long)]
+    pub model: Option<PathBuf>,
 }
 
 impl Listen {
-    /// The engine with its translator.
+    /// Listens in this way, without a model's configuration.
+    pub fn by(understanding: &str) -> Self {
+        Self { understanding: Some(understanding.to_owned()), wording: "templates".to_owned(), model: None }
+    }
+
+    /// The engine with its translator and renderer.
     pub fn equip(&self, engine: Engine) -> Result<Engine, Failure> {
-        match self.understanding.as_str() {
-            "none" | "scripted" | "embedded" => Ok(engine),
-            other => Err(Failure::Other(format!("`{other}` is no way of understanding: use embedded or none"))),
+        let model = self.configured()?;
+        let domain = engine.domain().clone();
+        let way = self.understanding.as_deref().unwrap_or(if model.is_some() { "hybrid" } else { "embedded" });
+        let needed =
+            || model.clone().ok_or_else(|| Failure::Other("no model is configured: use --model FILE or set DUOLOGUE_MODEL (see docs/models.md)".to_owned()));
+        let engine = match way {
+            "none" | "scripted" => engine,
+            "embedded" => match domain.embedded()? {
+                Some(embedded) => engine.with_understand(Arc::new(embedded)),
+                None => engine,
+            },
+            "hybrid" | "llm" => {
+                let translator = domain.model_translator(needed()?).map_err(|e| Failure::Other(e.to_string()))?;
+                match domain.embedded()? {
+                    Some(embedded) if way == "hybrid" => engine.with_understand(Arc::new(HybridUnderstand::new(Arc::new(embedded), translator, DEFAULT_BELOW))),
+                    Some(embedded) => engine.with_understand(Arc::new(translator.fallback(Arc::new(embedded)))),
+                    None => engine.with_understand(Arc::new(translator)),
+                }
+            }
+            other => return Err(Failure::Other(format!("`{other}` is no way of understanding: use embedded, hybrid, llm or none"))),
+        };
+        match self.wording.as_str() {
+            "templates" | "" => Ok(engine),
+            "llm" => {
+                let render = domain.model_renderer(needed()?).map_err(|e| Failure::Other(e.to_string()))?;
+                Ok(engine.with_render(Arc::new(render)))
+            }
+            other => Err(Failure::Other(format!("`{other}` is no way of wording: use templates or llm"))),
         }
+    }
+
+    fn configured(&self) -> Result<Option<BlockingModel>, Failure> {
+        let env = |name: &str| std::env::var(name).ok();
+        let config = match &self.model {
+            Some(path) => {
+                let text = std::fs::read_to_string(path).map_err(|e| Failure::Other(format!("{}: {e}", path.display())))?;
+                Some(ModelConfig::from_yaml(&text, env).map_err(|e| Failure::Other(format!("{}: {e}", path.display())))?)
+            }
+            None => ModelConfig::from_env(env).map_err(|e| Failure::Other(e.to_string()))?,
+        };
+        let model = config.map(RemoteModel::new).transpose().map_err(|e| Failure::Other(e.to_string()))?;
+        Ok(model.map(|m| BlockingModel::new(Arc::new(m))))
+    }
+}
+
+impl From<Vec<Diagnostic>> for Failure {
+    fn from(found: Vec<Diagnostic>) -> Self {
+        Self::Domain(found)
     }
 }

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use super::common::{Failure, How};
-use crate::eval::{multiwoz, star};
+use super::common::{Listen, Place};
+use crate::eval::{multiwoz, nlu, star};
 use crate::reason::Reasoner;
 
 /// Arguments of `eval`.
@@ -15,6 +16,8 @@ pub struct Arguments {
 
 #[derive(clap::Subcommand)]
 enum What {
+    /// Utterances with their predicates: exact matches, F1, by tag, latency.
+    Understand(Understand),
     /// STAR: the next action in 24 tasks, macro F1 and accuracy with intervals.
     Star(Star),
     /// MultiWOZ: inform, success, BLEU and combined, beside what trivial systems reach.
@@ -51,6 +54,18 @@ struct Multiwoz {
     /// As JSON.
     #[arg(long)]
     json: bool,
+}
+
+/// Arguments of `eval understand`.
+#[derive(clap::Args)]
+#[command(after_help = "Example:\n  duologue eval understand tests/data/nlu/dev.jsonl")]
+struct Understand {
+    /// Cases as JSON lines of {"id","role","context","text","gold","tags"}.
+    file: PathBuf,
+    #[command(flatten)]
+    place: Place,
+    #[command(flatten)]
+    listen: Listen,
 }
 
 /// Arguments of `eval star`.
@@ -94,6 +109,14 @@ fn reasoner(how: How) -> Reasoner {
 /// Runs an evaluation and prints its report.
 pub fn run(a: &Arguments) -> Result<bool, Failure> {
     match &a.what {
+        What::Understand(u) => {
+            let engine = u.listen.equip(u.place.engine()?)?;
+            let file = std::fs::File::open(&u.file).map_err(|e| Failure::Other(format!("{}: {e}", u.file.display())))?;
+            let cases = nlu::read_cases(std::io::BufReader::new(file)).map_err(|e| Failure::Other(e.to_string()))?;
+            let Some(translator) = engine.translator() else { return Err(Failure::Other("no translator is configured".to_owned())) };
+            nlu::write_report(&nlu::evaluate(&**translator, &cases), &mut std::io::stdout().lock())?;
+            Ok(true)
+        }
         What::Star(s) => {
             let protocol = match s.protocol.as_str() {
                 "p5" => star::Protocol::P5,

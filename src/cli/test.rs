@@ -47,7 +47,7 @@ pub fn run(a: &Arguments) -> Result<bool, Failure> {
         return Err(Failure::Other("name dialogue files or folders, or use --adversary SEED".to_owned()));
     }
     let words = a.understanding != "scripted";
-    let listen = Listen { understanding: a.understanding.clone() };
+    let listen = Listen::by(&a.understanding);
     let mut outcomes: Vec<Outcome> = vec![];
     for file in files(&a.paths)? {
         let text = std::fs::read_to_string(&file).map_err(|e| Failure::Other(format!("{}: {e}", file.display())))?;

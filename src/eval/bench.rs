@@ -22,7 +22,12 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { sizes: vec![0, 10_000, 100_000], engines: vec![Engine::Fast, Engine::Confirm, Engine::Clingo, Engine::Whole, Engine::Proofs], rounds: 20, only: None }
+        Self {
+            sizes: vec![0, 10_000, 100_000],
+            engines: vec![Engine::Fast, Engine::Confirm, Engine::Clingo, Engine::Whole, Engine::Proofs],
+            rounds: 20,
+            only: None,
+        }
     }
 }
 

@@ -86,6 +86,11 @@ impl HybridUnderstand {
 }
 
 impl Understand for HybridUnderstand {
+    fn over(&self, facts: &[crate::term::Atom]) -> Option<Arc<dyn Understand>> {
+        let embedded = self.embedded.over(facts).unwrap_or_else(|| self.embedded.clone());
+        Some(Arc::new(Self { embedded, model: self.model.over_facts(facts), ..self.clone() }))
+    }
+
     fn understand(&self, text: &str, context: &Context) -> Heard {
         let translation = self.translate(text, context);
         if let Some(observer) = &self.observer {

@@ -217,7 +217,22 @@ impl LlmUnderstand {
     }
 }
 
+impl LlmUnderstand {
+    /// The same over the names of a site's facts, its fallback too.
+    #[must_use]
+    pub fn over_facts(&self, facts: &[Atom]) -> Self {
+        let ontology = self.shared.roles.values().next().map(|(forms, _)| forms.ontology());
+        let names = ontology.map_or_else(|| self.names.clone(), |o| Arc::new(Names::of(o, facts)));
+        let fallback = self.fallback.as_ref().map(|f| f.over(facts).unwrap_or_else(|| f.clone()));
+        Self { names, fallback, ..self.clone() }
+    }
+}
+
 impl Understand for LlmUnderstand {
+    fn over(&self, facts: &[Atom]) -> Option<Arc<dyn Understand>> {
+        Some(Arc::new(self.over_facts(facts)))
+    }
+
     fn understand(&self, text: &str, context: &Context) -> Heard {
         let translation = self.translate(text, context, None);
         if let Some(observer) = &self.observer {

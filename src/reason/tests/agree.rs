@@ -44,8 +44,20 @@ fn program(d: &mut Dice) -> String {
     let levels = 2 + d.roll(4);
     for level in 0..levels {
         for _ in 0..1 + d.roll(2) {
-            let below = |d: &mut Dice| if level == 0 { d.pick(&["e(X,Y)", "e(_,f(X),Y)", "e(X), e(Y)", "e(X,f(Y))", "e(Y,X)"]).to_owned() } else { format!("p({},X,Y)", d.roll(level)) };
-            let absent = |d: &mut Dice| if level == 0 { d.pick(&["e(X)", "e(Y,_)", "e(f(X))", "e(X,f(_))", "e(_,f(Y),_)", "e(X,Y)"]).to_owned() } else { format!("p({},{})", d.roll(level), d.pick(&["X,Y", "Y,X", "X,_", "_,Y", "f(X),_"])) };
+            let below = |d: &mut Dice| {
+                if level == 0 {
+                    d.pick(&["e(X,Y)", "e(_,f(X),Y)", "e(X), e(Y)", "e(X,f(Y))", "e(Y,X)"]).to_owned()
+                } else {
+                    format!("p({},X,Y)", d.roll(level))
+                }
+            };
+            let absent = |d: &mut Dice| {
+                if level == 0 {
+                    d.pick(&["e(X)", "e(Y,_)", "e(f(X))", "e(X,f(_))", "e(_,f(Y),_)", "e(X,Y)"]).to_owned()
+                } else {
+                    format!("p({},{})", d.roll(level), d.pick(&["X,Y", "Y,X", "X,_", "_,Y", "f(X),_"]))
+                }
+            };
             let mut body = vec![below(d)];
             for _ in 0..d.roll(3) {
                 body.push(match d.roll(12) {
@@ -69,7 +81,11 @@ fn program(d: &mut Dice) -> String {
             out.push_str(&format!("p({level},{args}) :- {body}. "));
         }
         if d.roll(2) == 0 {
-            out.push_str(&format!("p({level},X,Z) :- p({level},X,Y), {}(Y,Z){}. ", d.pick(&["e", "e", "e(1)=e(1), e"]).replace("e(1)=e(1), ", ""), d.pick(&["", ", X != Z", ", not e(Z)"])));
+            out.push_str(&format!(
+                "p({level},X,Z) :- p({level},X,Y), {}(Y,Z){}. ",
+                d.pick(&["e", "e", "e(1)=e(1), e"]).replace("e(1)=e(1), ", ""),
+                d.pick(&["", ", X != Z", ", not e(Z)"])
+            ));
         }
     }
     out

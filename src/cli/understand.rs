@@ -1,0 +1,33 @@
+//! `duologue understand`: words to predicates, JSON lines in and out.
+
+use super::common::{Failure, Listen, Place};
+use crate::eval::nlu;
+
+/// Arguments of `understand`.
+#[derive(clap::Args)]
+#[command(
+    after_help = "Example:\n  echo '{\"id\":1,\"context\":{\"last_actions\":[\"else\"],\"order\":[]},\"text\":\"two soft tacos\"}' | duologue understand --role customer"
+)]
+pub struct Arguments {
+    #[command(flatten)]
+    place: Place,
+    #[command(flatten)]
+    listen: Listen,
+    /// Whose words they are, unless a line says so itself.
+    #[arg(long)]
+    role: Option<String>,
+}
+
+/// Translates until the input ends.
+pub fn run(a: &Arguments) -> Result<bool, Failure> {
+    let engine = a.listen.equip(a.place.engine()?)?;
+    let role = a.role.clone().or_else(|| engine.domain().ontology.roles.keys().next().map(ToString::to_string)).unwrap_or_default();
+    let Some(translator) = engine.translator() else {
+        return Err(Failure::Other(format!(
+            "the domain `{}` has no translator: it ships no lexicon and no model is configured",
+            engine.domain().ontology.domain
+        )));
+    };
+    nlu::translate_lines(&**translator, &role, std::io::stdin().lock(), &mut std::io::stdout().lock()).map_err(|e| Failure::Other(e.to_string()))?;
+    Ok(true)
+}
