@@ -5,11 +5,12 @@ pub mod options;
 pub mod record;
 pub mod view;
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::domain::Domain;
 use crate::facts::change::effects_to_changes;
-use crate::facts::{Committed, Opened, SessionKey, Store, StoreError};
+use crate::facts::{Committed, Installed, Opened, SessionKey, Store, StoreError};
 use crate::ontology::{Admission, Refused};
 use crate::reason::{self, Outcome, ReasonError};
 use crate::render::{Render, Say, Tone};
@@ -35,6 +36,8 @@ pub struct Engine {
     bases: Bases,
     ears: Mutex<Vec<Ear>>,
     last: Mutex<Vec<Arc<Decided>>>,
+    /// Sites that this engine has seen begun.
+    begun: Mutex<BTreeSet<Name>>,
 }
 
 /// A translator over the names of a site's kb version.
@@ -115,8 +118,13 @@ impl Engine {
             render: None,
             options: Options::default(),
             bases: Bases::default(),
+<<<<<<< ours
             ears: Mutex::default(),
             last: Mutex::default(),
+=======
+            last: Mutex::default(),
+            begun: Mutex::default(),
+>>>>>>> theirs
         }
     }
 
@@ -164,7 +172,7 @@ impl Engine {
     /// Takes one turn: everything happens or nothing. `request` names it for its sender: sent twice, it is taken once.
     pub fn turn(&self, key: &SessionKey, role: &str, said: &Said<'_>, request: Option<&str>) -> Result<TurnRecord, TurnError> {
         self.check_role(role)?;
-        let _ = self.store.install(&key.site, &self.domain.facts, self.options.clock.now())?;
+        self.begin_site(&key.site)?;
         let mut tries = 0;
         loop {
             match self.turn_once(key, role, said, request) {
@@ -245,6 +253,18 @@ impl Engine {
         Ok(record)
     }
 
+    /// Begins the site if it is new; comparing the facts of one that is known costs more than a turn, so once is enough.
+    fn begin_site(&self, site: &Name) -> Result<(), TurnError> {
+        let mut begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
+        if !begun.contains(site) {
+            if let Installed::Differs { added, removed } = self.store.install(site, &self.domain.facts, self.options.clock.now())? {
+                tracing::warn!(%site, added, removed, "the site goes on with the facts it began with: the domain's files changed since");
+            }
+            begun.insert(site.clone());
+        }
+        Ok(())
+    }
+
     fn check_role(&self, role: &str) -> Result<(), TurnError> {
         if self.domain.rules.contains_key(role) {
             return Ok(());
@@ -288,7 +308,7 @@ impl Engine {
     /// What the listener may know: this conversation only.
     pub fn context(&self, role: &str, opened: &Opened) -> Context {
         let last: Vec<TurnRecord> =
-            self.store.turns(&opened.key, Some(opened.epoch)).ok().and_then(|entries| entries.last().map(record::from_entry)).into_iter().collect();
+            self.store.last_turn(&opened.key, opened.epoch).ok().flatten().map(|entry| record::from_entry(&entry)).into_iter().collect();
         let last = last.first();
         Context {
             role: role.into(),
@@ -328,7 +348,7 @@ impl Engine {
     /// What a turn would come to, decided on what the store holds now and then forgotten.
     pub fn what_if(&self, key: &SessionKey, role: &str, predicates: &[String]) -> Result<TurnRecord, TurnError> {
         self.check_role(role)?;
-        let _ = self.store.install(&key.site, &self.domain.facts, self.options.clock.now())?;
+        self.begin_site(&key.site)?;
         let opened = self.store.open(key, role)?;
         let (revision, shared) = self.store.shared(&key.site)?;
         let admission = self.domain.ontology.admit(role, predicates);
@@ -351,8 +371,8 @@ impl Engine {
 
     /// The state after the session's last turn, if it has taken one.
     pub fn last_state(&self, opened: &Opened) -> Option<crate::state::State> {
-        let turns = self.store.turns(&opened.key, Some(opened.epoch)).ok()?;
-        turns.last().map(|e| record::from_entry(e).state)
+        let last = self.store.last_turn(&opened.key, opened.epoch).ok()??;
+        Some(record::from_entry(&last).state)
     }
 
     /// The last decision of a session, if the options say that decisions are remembered.
