@@ -118,13 +118,9 @@ impl Engine {
             render: None,
             options: Options::default(),
             bases: Bases::default(),
-<<<<<<< ours
             ears: Mutex::default(),
             last: Mutex::default(),
-=======
-            last: Mutex::default(),
             begun: Mutex::default(),
->>>>>>> theirs
         }
     }
 
