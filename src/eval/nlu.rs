@@ -225,7 +225,11 @@ pub fn translate_lines(translator: &dyn Understand, role: &str, reader: impl Buf
         }
         let request: Request = serde_json::from_str(&line).map_err(|e| EvalError::Line { line: i + 1, reason: e.to_string() })?;
         let heard = translator.understand(&request.text, &request.context.of_role(request.role.as_deref().unwrap_or(role)));
-        let unsure = heard.unsure.iter().map(|u| serde_json::json!({"said": u.said, "candidates": u.candidates.iter().map(|c| c.to_string()).collect::<Vec<_>>()})).collect();
+        let unsure = heard
+            .unsure
+            .iter()
+            .map(|u| serde_json::json!({"said": u.said, "candidates": u.candidates.iter().map(|c| c.to_string()).collect::<Vec<_>>()}))
+            .collect();
         let uncovered = heard.uncovered.iter().filter_map(|r| request.text.get(r.clone())).map(str::to_owned).collect();
         let confidence = (heard.confidence * 1000.0).round() / 1000.0;
         let response = Response { id: request.id, predicates: heard.predicates, confidence, unsure, uncovered };

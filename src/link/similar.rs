@@ -47,7 +47,13 @@ pub fn closeness(said: &str, said_sound: &str, known: &str, known_sound: &str) -
         (4..=5, true) => 2,
         (6..=8, false) => 2,
         (_, true) => 3,
-        (_, false) => if shorter >= 10 { 3 } else { 2 },
+        (_, false) => {
+            if shorter >= 10 {
+                3
+            } else {
+                2
+            }
+        }
     };
     if allowed == 0 || length - shorter > allowed {
         return 0.0;

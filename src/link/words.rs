@@ -128,7 +128,14 @@ mod tests {
             words.intern(w, true);
         }
         let best = |w: &str| words.nearest(w).first().map(|(id, _)| words.stem_of(*id).to_owned());
-        for (said, meant) in [("burito", "burrito"), ("suprem", "supreme"), ("kesadilla", "quesadilla"), ("cheezy", "cheesy"), ("jalepenos", "jalapeno"), ("crunchwarp", "crunchwrap")] {
+        for (said, meant) in [
+            ("burito", "burrito"),
+            ("suprem", "supreme"),
+            ("kesadilla", "quesadilla"),
+            ("cheezy", "cheesy"),
+            ("jalepenos", "jalapeno"),
+            ("crunchwarp", "crunchwrap"),
+        ] {
             assert_eq!(best(said).as_deref(), Some(meant), "{said}");
         }
         for said in ["xylophone", "burger", "sandwich", "ham"] {

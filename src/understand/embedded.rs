@@ -98,10 +98,16 @@ impl Embedded {
     /// Names of the conversation that the facts do not hold.
     fn extra(&self, context: &Context) -> Extra {
         let mut out: Extra = vec![];
-        let strings = context.last_actions.iter().chain(&context.said_before).flat_map(|a| &a.args).filter_map(|t| if let Term::Str(s) = t { Some(s.clone()) } else { None });
+        let strings = context
+            .last_actions
+            .iter()
+            .chain(&context.said_before)
+            .flat_map(|a| &a.args)
+            .filter_map(|t| if let Term::Str(s) = t { Some(s.clone()) } else { None });
         for s in strings.chain(context.order.iter().map(|l| Name::from(l.item.as_str()))) {
             if self.knowledge.names.find(&s).is_none() && !out.iter().any(|e| e.1 == s) {
-                let words: Vec<String> = plain_words(&s, &self.model.respell).into_iter().filter(|w| w.chars().next().is_some_and(char::is_alphanumeric)).collect();
+                let words: Vec<String> =
+                    plain_words(&s, &self.model.respell).into_iter().filter(|w| w.chars().next().is_some_and(char::is_alphanumeric)).collect();
                 out.push((words, s));
             }
         }
@@ -128,7 +134,9 @@ impl Embedded {
     /// Whether the text is code, data or markup rather than speech.
     fn is_code(text: &str) -> bool {
         let bytes = text.as_bytes();
-        let call = text.char_indices().any(|(i, c)| c == '(' && i > 0 && bytes.get(i - 1).is_some_and(|b| b.is_ascii_alphanumeric() || *b == b'_') && text.get(i..).is_some_and(|r| r.contains(')')));
+        let call = text.char_indices().any(|(i, c)| {
+            c == '(' && i > 0 && bytes.get(i - 1).is_some_and(|b| b.is_ascii_alphanumeric() || *b == b'_') && text.get(i..).is_some_and(|r| r.contains(')'))
+        });
         let braces = (text.contains('{') && text.contains('}')) || text.contains("</") || text.contains(":-") || text.contains("```");
         call || braces
     }
@@ -201,7 +209,10 @@ fn finish(resolver: Resolver<'_, '_>) -> Vec<(Atom, Range<usize>)> {
             What::Line(l) => {
                 let count = ledger.count(l);
                 if count > 0 {
-                    out.push((Atom { name: lines.config.add.as_str().into(), args: vec![Term::Str(ledger.line_item(l)), Term::Int(resolve::to_i32(count))] }, e.span));
+                    out.push((
+                        Atom { name: lines.config.add.as_str().into(), args: vec![Term::Str(ledger.line_item(l)), Term::Int(resolve::to_i32(count))] },
+                        e.span,
+                    ));
                 }
             }
             What::Change { target, rest } => {
@@ -290,7 +301,8 @@ impl Embedded {
     /// Whether the words are a sentence of the language, though of nothing that is done here.
     fn is_small_talk(&self, tokens: &[Token]) -> bool {
         let words: Vec<&Token> = tokens.iter().filter(|t| t.kind == Kind::Word).collect();
-        let known = words.iter().filter(|t| self.model.ordinary.contains(&t.id) || self.model.fillers.contains(&t.id) || self.model.phrase.has("small", t.id)).count();
+        let known =
+            words.iter().filter(|t| self.model.ordinary.contains(&t.id) || self.model.fillers.contains(&t.id) || self.model.phrase.has("small", t.id)).count();
         words.len() >= 3 && known * 2 >= words.len()
     }
 }

@@ -195,7 +195,8 @@ impl<'a> Chart<'a> {
             let mut over_with = false;
             while let Some(t) = self.tokens.get(next) {
                 let link = self.model.phrase.has("name_link", t.id);
-                let with = self.model.phrase.has("name_with", t.id) || (bridged || over_with) && (t.punct() == Some(',') || self.model.phrase.has("definite", t.id));
+                let with =
+                    self.model.phrase.has("name_with", t.id) || (bridged || over_with) && (t.punct() == Some(',') || self.model.phrase.has("definite", t.id));
                 if !(link || with) || names_in(&alive, names, t) {
                     break;
                 }
@@ -313,12 +314,10 @@ impl<'a> Chart<'a> {
             }
             match program.steps.get(t.pc) {
                 None => {}
-                Some(Step::Accept) => {
-                    match out.iter_mut().find(|o| o.0 == t.at && o.2 == t.binds) {
-                        Some(o) => o.1 = o.1.max(t.score),
-                        None => out.push((t.at, t.score, t.binds)),
-                    }
-                }
+                Some(Step::Accept) => match out.iter_mut().find(|o| o.0 == t.at && o.2 == t.binds) {
+                    Some(o) => o.1 = o.1.max(t.score),
+                    None => out.push((t.at, t.score, t.binds)),
+                },
                 Some(Step::Jump(to)) => stack.push(Thread { pc: usize::from(*to), ..t }),
                 Some(Step::Split(a, b)) => {
                     stack.push(Thread { pc: usize::from(*b), ..t.clone() });
@@ -425,7 +424,8 @@ impl<'a> Chart<'a> {
             Fill::Value(sort) => {
                 let mut out = vec![];
                 // An article before a value: "it is a taco".
-                let skip = usize::from(self.tokens.get(at).is_some_and(|t| self.model.phrase.has("indefinite", t.id) || self.model.phrase.has("definite", t.id)));
+                let skip =
+                    usize::from(self.tokens.get(at).is_some_and(|t| self.model.phrase.has("indefinite", t.id) || self.model.phrase.has("definite", t.id)));
                 for from in [at, at + skip] {
                     for (end, s, value, score) in self.values_at.get(from).into_iter().flatten() {
                         if s == sort {
@@ -466,7 +466,10 @@ impl<'a> Chart<'a> {
             }
             end += 1;
             let real = self.tokens.get(start..end).into_iter().flatten().any(|t| {
-                t.kind == Kind::Word && !self.model.fillers.contains(&t.id) && !self.model.not_things.contains(&t.id) && self.model.numbers.units.get(&t.id).is_none()
+                t.kind == Kind::Word
+                    && !self.model.fillers.contains(&t.id)
+                    && !self.model.not_things.contains(&t.id)
+                    && self.model.numbers.units.get(&t.id).is_none()
             });
             let last_is_thing = !self.model.not_things.contains(&t.id) && !self.model.fillers.contains(&t.id);
             if real && last_is_thing {

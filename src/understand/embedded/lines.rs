@@ -152,7 +152,12 @@ impl Ledger {
 
     /// All instances of a line.
     pub fn line_target(&self, line: usize) -> Target {
-        self.lines.get(line).map_or_else(Target::default, |l| Target { ids: l.instances.clone(), item: Some(l.item.clone()), line: Some(line), ..Target::default() })
+        self.lines.get(line).map_or_else(Target::default, |l| Target {
+            ids: l.instances.clone(),
+            item: Some(l.item.clone()),
+            line: Some(line),
+            ..Target::default()
+        })
     }
 
     /// The item of a target.

@@ -329,7 +329,10 @@ impl Build<'_> {
         for (name, number) in &numbers {
             let mut phrases: Vec<&str> = vec![];
             for (source, list) in [(0, english.classes.get(name)), (1, lexicon.classes.get(name))] {
-                phrases.extend(list.into_iter().flatten().map(|p| { let _ = source; p.as_str() }));
+                phrases.extend(list.into_iter().flatten().map(|p| {
+                    let _ = source;
+                    p.as_str()
+                }));
             }
             let text = format!("({})", phrases.join("|"));
             let mut vars = vec![];
@@ -482,7 +485,8 @@ impl Build<'_> {
             }
         };
         let composed = fact_sort(&config.composed, 0).and_then(|s| model.masks.get(&s).copied()).unwrap_or(0);
-        model.lines = Some(LineModel { attributes, kind_sort, items: form_mask(&config.add), changed: form_mask(&config.change), composed, config: config.clone() });
+        model.lines =
+            Some(LineModel { attributes, kind_sort, items: form_mask(&config.add), changed: form_mask(&config.change), composed, config: config.clone() });
     }
 }
 
@@ -525,7 +529,9 @@ fn all_firsts(classes: &[Program]) -> Vec<Firsts> {
 /// The name of a class that holds itself, if any.
 fn recursive(numbers: &BTreeMap<String, u16>, programs: &[Program]) -> Option<String> {
     let inner = |c: u16| {
-        programs.get(usize::from(c)).map_or(vec![], |p| p.steps.iter().filter_map(|s| if let super::grammar::Step::Class(k) = s { Some(*k) } else { None }).collect::<Vec<_>>())
+        programs
+            .get(usize::from(c))
+            .map_or(vec![], |p| p.steps.iter().filter_map(|s| if let super::grammar::Step::Class(k) = s { Some(*k) } else { None }).collect::<Vec<_>>())
     };
     numbers.iter().find_map(|(name, &start)| {
         let mut seen = FxHashSet::default();

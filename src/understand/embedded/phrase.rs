@@ -252,7 +252,11 @@ impl Phrases<'_, '_> {
         }
         if (self.is("one", at) || self.is("ones", at)) && pointed {
             let plural = self.is("ones", at);
-            let head = if np.article == Article::Definite && np.place.is_none() && np.which == Which::Unsaid && np.attributes.is_empty() { Head::Pronoun(plural) } else { Head::Left };
+            let head = if np.article == Article::Definite && np.place.is_none() && np.which == Which::Unsaid && np.attributes.is_empty() {
+                Head::Pronoun(plural)
+            } else {
+                Head::Left
+            };
             out.push(Np { end: at + 1, head, plural, extra_score: np.extra_score + 0.9, ..np.clone() });
         }
         let alone = np.place.is_some() || np.which != Which::Unsaid || np.count.is_some();

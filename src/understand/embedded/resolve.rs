@@ -465,7 +465,8 @@ impl<'c, 'a> Resolver<'c, 'a> {
             Head::Name(_) => self.add_named(&np, np_index, said_count, items, edge, pattern, changes_next),
             Head::Kind(kind) => {
                 let target = self.target(&np, edge, &[]);
-                let present = self.ledger.item(&target).is_some() && (np.article == Article::Definite || matches!(np.which, Which::Both | Which::All) || np.place.is_some());
+                let present = self.ledger.item(&target).is_some()
+                    && (np.article == Article::Definite || matches!(np.which, Which::Both | Which::All) || np.place.is_some());
                 self.kind = Some(kind.clone());
                 if present {
                     self.focus = Some(target);
@@ -539,7 +540,10 @@ impl<'c, 'a> Resolver<'c, 'a> {
                     }
                     return;
                 }
-                let refers = definite && (changes_next || np.place.is_some() || np.part || np.which == Which::Both) && self.ledger.holds(&name) && !self.wanted_now(edge);
+                let refers = definite
+                    && (changes_next || np.place.is_some() || np.part || np.which == Which::Both)
+                    && self.ledger.holds(&name)
+                    && !self.wanted_now(edge);
                 if refers {
                     let target = self.target(np, edge, &[]);
                     for (sort, value) in &np.attributes {
@@ -565,7 +569,8 @@ impl<'c, 'a> Resolver<'c, 'a> {
     fn narrowed(&mut self, np: &Np, names: &[Name]) -> Option<Name> {
         let Head::Name(e) = np.head else { return None };
         let edge = self.chart.names.get(e)?;
-        let mut inside: Vec<(f32, Name)> = edge.candidates.iter().filter_map(|c| Some((c.score, self.chart.name(c.name)?))).filter(|c| names.contains(&c.1)).collect();
+        let mut inside: Vec<(f32, Name)> =
+            edge.candidates.iter().filter_map(|c| Some((c.score, self.chart.name(c.name)?))).filter(|c| names.contains(&c.1)).collect();
         inside.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
         let best = inside.first()?.clone();
         let clear = inside.get(1).is_none_or(|s| s.0 < best.0 * crate::link::Thresholds::default().tie);
@@ -691,11 +696,16 @@ impl<'c, 'a> Resolver<'c, 'a> {
             return;
         }
         for t in a.means.iter() {
-            let rest: Vec<Term> = t.args.iter().skip(1).filter_map(|s| match s {
-                Slot::Term(t) => Some(t.clone()),
-                Slot::Var(1) => Some(Term::Const(value.clone())),
-                _ => None,
-            }).collect();
+            let rest: Vec<Term> = t
+                .args
+                .iter()
+                .skip(1)
+                .filter_map(|s| match s {
+                    Slot::Term(t) => Some(t.clone()),
+                    Slot::Var(1) => Some(Term::Const(value.clone())),
+                    _ => None,
+                })
+                .collect();
             self.push(What::Change { target: target.clone(), rest }, edge, weak);
         }
     }
@@ -733,7 +743,9 @@ impl<'c, 'a> Resolver<'c, 'a> {
                     Some(item) => {
                         let whole = self.focus.as_ref().and_then(|f| f.line).filter(|_| np.place.is_none());
                         match whole {
-                            Some(line) if self.ledger.line_item(line) == item => self.ledger.select_in(line, np.count, several || np.count.is_none(), np.which == Which::Other),
+                            Some(line) if self.ledger.line_item(line) == item => {
+                                self.ledger.select_in(line, np.count, several || np.count.is_none(), np.which == Which::Other)
+                            }
                             _ => {
                                 let by_position = np.place.is_some() && self.ledger.number_of(&item) < np.place.unwrap_or(1).unsigned_abs() as usize;
                                 if by_position {
@@ -789,12 +801,7 @@ impl<'c, 'a> Resolver<'c, 'a> {
     fn change(&mut self, template: &Template, edge: &Edge, pattern: &Pattern, bound: &[(u8, Term)]) {
         let masks = self.form_masks(template);
         // Names of the changed item's parts first: they help to find the item.
-        let parts: Vec<Name> = template
-            .args
-            .iter()
-            .skip(1)
-            .flat_map(|s| self.part_names(s, edge))
-            .collect();
+        let parts: Vec<Name> = template.args.iter().skip(1).flat_map(|s| self.part_names(s, edge)).collect();
         let target = match template.args.first() {
             Some(Slot::Var(v)) if bound.iter().any(|b| b.0 == *v) => {
                 let item = bound.iter().find(|b| b.0 == *v).and_then(|b| b.1.as_name()).map(Name::from);
