@@ -84,6 +84,9 @@ fn mark(text: &str) -> String {
                         chars.next();
                     }
                     out.push_str(&format!("count__{name}"));
+                } else if chars.peek() == Some(&'?') {
+                    chars.next();
+                    out.push_str(&format!("maybe__{name}"));
                 } else {
                     out.push_str(&format!("var__{name}"));
                 }
@@ -105,6 +108,10 @@ fn slot(term: &Term, vars: &mut Vec<String>) -> Result<Slot, String> {
     Ok(match term {
         Term::Const(c) if &**c == "hole__" => Slot::Hole,
         Term::Const(c) if &**c == "any__" => Slot::Any,
+        Term::Const(c) if c.starts_with("maybe__") => {
+            let name = c.strip_prefix("maybe__").unwrap_or("");
+            if vars.iter().any(|v| v == name) { Slot::Var(variable(vars, name)?) } else { Slot::Hole }
+        }
         Term::Const(c) => match (c.strip_prefix("var__"), c.strip_prefix("count__")) {
             (Some(v), _) => Slot::Var(variable(vars, v)?),
             (_, Some(v)) => Slot::Count(variable(vars, v)?),
