@@ -4,3 +4,5 @@ pub mod adversary;
 pub mod dialogues;
 pub mod invariants;
 pub mod multiwoz;
+pub mod render;
+pub mod understand;
