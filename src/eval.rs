@@ -7,4 +7,6 @@ pub mod invariants;
 pub mod metrics;
 pub mod multiwoz;
 pub mod nlu;
+pub mod render;
 pub mod star;
+pub mod understand;

@@ -1,11 +1,17 @@
 //! A model for callers that are not async: exchanges run on one background runtime, so they may be awaited from any thread.
 
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::sync::{Arc, OnceLock, mpsc};
 
 use tokio::runtime::{Builder, Runtime};
 
+use super::config::ModelConfig;
 use super::error::ModelError;
+use super::http::HttpTransport;
+use super::remote::RemoteModel;
+use super::replay::{Player, Recorder};
+use super::wire::Transport;
 use super::{ChatReply, ChatRequest, Embeddings, Model};
 
 /// A shared model and the runtime that serves it.
@@ -18,6 +24,24 @@ impl BlockingModel {
     /// Wraps a model.
     pub fn new(model: Arc<dyn Model>) -> Self {
         Self { model }
+    }
+
+    /// The model that the environment names (see [`ModelConfig::from_env`]), with its limits; `None` without one. `DUOLOGUE_MODEL_RECORD`
+    /// names a cassette to record to, `DUOLOGUE_MODEL_REPLAY` one to play instead of asking anybody.
+    pub fn from_env(env: impl Fn(&str) -> Option<String>) -> Result<Option<Self>, ModelError> {
+        let Some(config) = ModelConfig::from_env(&env)? else { return Ok(None) };
+        Self::configured(config, env).map(Some)
+    }
+
+    /// A model by its configuration, over HTTP or the cassette that the environment names.
+    pub fn configured(config: ModelConfig, env: impl Fn(&str) -> Option<String>) -> Result<Self, ModelError> {
+        let named = |name: &str| env(name).filter(|v| !v.is_empty());
+        let transport: Arc<dyn Transport> = match (named("DUOLOGUE_MODEL_REPLAY"), named("DUOLOGUE_MODEL_RECORD")) {
+            (Some(tape), _) => Arc::new(Player::open(Path::new(&tape))?),
+            (None, Some(tape)) => Arc::new(Recorder::new(Arc::new(HttpTransport::new(&config)?), Path::new(&tape), config.key().cloned())?),
+            (None, None) => Arc::new(HttpTransport::new(&config)?),
+        };
+        Ok(Self::new(Arc::new(RemoteModel::over(config, transport))))
     }
 
     /// The model itself, for async callers.

@@ -53,6 +53,27 @@ pub enum Violation {
     Empty,
 }
 
+impl Violation {
+    /// A stable word for reports.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Unsupported(_) => "unsupported",
+            Self::Missing(_) => "missing",
+            Self::Word(_) => "word",
+            Self::Question => "question",
+            Self::Negation => "negation",
+            Self::Order(_) => "order",
+            Self::Empty => "empty",
+        }
+    }
+}
+
+impl serde::Serialize for Violation {
+    fn serialize<S: serde::Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        s.collect_str(self)
+    }
+}
+
 /// What a domain's replies may be made of: its names and the words that assert nothing.
 #[derive(Clone, Debug)]
 pub struct Faithful {

@@ -12,8 +12,10 @@ use serde_json::Value;
 use super::faithful::scan::take_sentences;
 use super::faithful::{Faithful, Violation};
 use super::{Render, Say, Tone};
+use crate::domain::Domain;
 use crate::llm::account::Account;
 use crate::llm::{BlockingModel, ChatRequest, Message, ModelError, Usage};
+use crate::understand::llm::Names;
 
 /// A reply may be this much longer than its draft, in characters, beside a fixed allowance.
 const LONGER: usize = 2;
@@ -45,7 +47,7 @@ pub struct Rendering {
     /// The template's text.
     pub template: String,
     /// What was wrong with the model's texts.
-    pub violations: Vec<String>,
+    pub violations: Vec<Violation>,
     /// The stable word for a fault of the exchange.
     pub fault: Option<&'static str>,
     /// Tokens and cost.
@@ -128,6 +130,14 @@ impl LlmRender {
         Self { model, template, faithful, prompts, account: None, observer: None, counts: Arc::default() }
     }
 
+    /// A renderer for a domain as loaded: its templates, its first facts' names, its own tone and neutral words.
+    pub fn for_domain(domain: &Domain, model: BlockingModel) -> Result<Self, ModelError> {
+        let own = |name: &str| domain.files.read(&format!("prompts/{}/{name}", domain.ontology.domain));
+        let names = Names::of(&domain.ontology, domain.facts.iter());
+        let faithful = Faithful::new(names.all(), &own("neutral_words.txt").unwrap_or_default());
+        Ok(Self::new(model, domain.templates.clone(), faithful, RenderPrompts::with(&domain.ontology.title, own)?))
+    }
+
     /// The same for one session: its site's names and its account.
     #[must_use]
     pub fn for_session(&self, faithful: Faithful, account: Option<Account>) -> Self {
@@ -195,7 +205,7 @@ impl LlmRender {
                 // Sentences went out already: the template says what is left.
                 (outcome, false) => {
                     rendering.fault = outcome.err().filter(|e| *e != ModelError::Stopped).map(|e| e.kind());
-                    rendering.violations.extend(verdict.err().map(|v| v.to_string()));
+                    rendering.violations.extend(verdict.err());
                     if !rest.is_empty() {
                         on_sentence(&rest);
                         released.push(rest);
@@ -257,7 +267,7 @@ impl LlmRender {
                     let problem = violation.to_string();
                     let said = if text.is_empty() { "…".to_owned() } else { crate::llm::error::shorten(&text, 1_000) };
                     request.messages.extend([Message::model(said), Message::user(self.prompts.fill("render_retry", context!(problem => problem.as_str()))?)]);
-                    rendering.violations.push(problem);
+                    rendering.violations.push(violation);
                 }
             }
         }

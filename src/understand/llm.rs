@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 
 use super::{Context, Heard, Understand};
+use crate::domain::Domain;
 use crate::llm::account::Account;
 use crate::llm::error::shorten;
 use crate::llm::{BlockingModel, ChatRequest, Message, ModelError, Shape, Shaping, Usage};
@@ -112,6 +113,13 @@ impl LlmUnderstand {
             roles.insert(role.clone(), (forms, prefix));
         }
         Ok(Self { shared: Arc::new(Shared { model, roles, prompts, settings }), names, account: None, fallback: None, observer: None })
+    }
+
+    /// A translator for a domain as loaded: its ontology, its first facts' names, its own prompts.
+    pub fn for_domain(domain: &Domain, model: BlockingModel) -> Result<Self, ModelError> {
+        let own = |name: &str| domain.files.read(&format!("prompts/{}/{name}", domain.ontology.domain));
+        let names = Arc::new(Names::of(&domain.ontology, domain.facts.iter()));
+        Self::new(model, &domain.ontology, names, Prompts::with(own)?, Settings::default())
     }
 
     /// The same with another translator for when the model fails.

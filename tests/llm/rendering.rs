@@ -316,7 +316,7 @@ impl<F: Fn(&ChatRequest) -> String + Send + Sync> Model for Played<F> {
     fn stream<'a>(&'a self, request: &'a ChatRequest, on_text: &'a mut OnText<'a>) -> BoxFuture<'a, Result<ChatReply, ModelError>> {
         Box::pin(async move {
             let text = (self.0)(request);
-            for piece in text.split_inclusive(|c: char| c == ' ' || c == 'o') {
+            for piece in text.split_inclusive([' ', 'o']) {
                 if on_text(piece) == ControlFlow::Break(()) {
                     return Err(ModelError::Stopped);
                 }
