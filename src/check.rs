@@ -15,10 +15,10 @@ use crate::domain::{Files, TURN_PREDICATES, signature};
 use crate::ontology::{Ontology, parse};
 use crate::reason::syntax::parse::parse as parse_rules;
 use crate::reason::syntax::{Item, Kind, Literal, Statement};
-use crate::reason::{Rules, Signature};
+use crate::reason::{Rules, Signature, complaints};
 use crate::render::templates::Templates;
 use crate::render::templates::pattern::Pattern;
-use crate::term::{Name, Term};
+use crate::term::{Atom, Name, Term};
 
 /// The files of a domain, as far as they are there.
 #[derive(Clone, Debug, Default)]
@@ -119,7 +119,7 @@ pub fn check(parts: &Parts) -> Vec<Diagnostic> {
             facts::check(&facts, o, &declared, &mut found);
         }
     }
-    let uses = programs(parts, ontology.as_ref(), &declared, &mut found);
+    let uses = programs(parts, ontology.as_ref(), &facts, &declared, &mut found);
     if let Some(o) = &ontology {
         vocabulary::unused(o, &uses, &mut found);
         templates(parts, o, &uses, &mut found);
@@ -128,7 +128,7 @@ pub fn check(parts: &Parts) -> Vec<Diagnostic> {
 }
 
 /// Checks every role's rules; what is wrong for one reader of a shared file only is passed over.
-fn programs(parts: &Parts, ontology: Option<&Ontology>, declared: &facts::Declared, found: &mut Vec<Diagnostic>) -> Vec<vocabulary::Use> {
+fn programs(parts: &Parts, ontology: Option<&Ontology>, kb: &[facts::Fact], declared: &facts::Declared, found: &mut Vec<Diagnostic>) -> Vec<vocabulary::Use> {
     let mut uses = vec![];
     let mut soft: BTreeMap<Origin, (BTreeSet<Name>, Vec<Diagnostic>)> = BTreeMap::new();
     for (role, sources) in &parts.rules {
@@ -156,6 +156,9 @@ fn programs(parts: &Parts, ontology: Option<&Ontology>, declared: &facts::Declar
             program.soft(&mut maybe);
             if let Ok(rules) = &loaded {
                 program.ambiguous(rules.analysis(), found);
+                let all: Vec<Atom> = kb.iter().map(|f| f.atom.clone()).collect();
+                let open: Vec<(Name, usize)> = signature.turn.iter().cloned().chain(signature.stored.keys().cloned()).collect();
+                found.extend(complaints(sources, &all, &open));
             }
             let (actions, predicates) = program.outputs();
             uses.push(vocabulary::Use { role: role.clone(), actions, predicates, inputs: program.read_inputs() });
@@ -201,20 +204,19 @@ fn templates(parts: &Parts, ontology: &Ontology, uses: &[vocabulary::Use], found
     };
     found.extend(templates.uncovered(ontology));
     found.extend(templates.shadowed());
+    let mut written = None;
     let actions: BTreeSet<&values::Shape> = uses.iter().flat_map(|u| &u.actions).collect();
     for action in actions {
         let form = ontology.actions.iter().find(|f| action.head().is_some_and(|(n, args)| *n == f.name && args.len() == f.args.len()));
         let Some(form) = form.filter(|_| !templates.has_own_words(&pattern(action))) else { continue };
         // The constant that has no words is the one the author wrote somewhere; the action's own name is not.
-        let written = action.constants().into_iter().find_map(|c| {
-            let general = pattern(&without(action, c));
-            templates.has_own_words(&general).then_some(c)
-        });
+        let word = action.constants().into_iter().find(|c| templates.has_own_words(&pattern(&without(action, c))));
         let said = shown(action);
         let d = Diagnostic::warning("template-missing", form.origin.clone(), format!("the action `{said}` has no words of its own"));
         let help = format!("add a rule `action: '{said}'` to {}", source.name);
-        found.push(match written.and_then(|c| origin_of(parts, c)) {
-            Some(origin) => Diagnostic { origin, ..d }.help(help),
+        let all = written.get_or_insert_with(|| written_words(parts));
+        found.push(match word.and_then(|c| all.written(c)) {
+            Some(origin) => Diagnostic { origin: origin.clone(), ..d }.help(help),
             None => d.help(help),
         });
     }
@@ -245,11 +247,11 @@ fn shown(shape: &values::Shape) -> String {
     }
 }
 
-/// Where a constant was written first, in a fact if there is one.
-fn origin_of(parts: &Parts, constant: &Name) -> Option<Origin> {
+/// Where constants were written first, in a fact if there is one.
+fn written_words(parts: &Parts) -> values::Values {
     let sources: BTreeMap<&Name, &Source> = parts.rules.values().flatten().map(|s| (&s.name, s)).collect();
     let statements: Vec<Statement> = sources.values().flat_map(|s| parse_rules(s).0).collect();
-    values::Values::of(&statements, None, "", &[]).written(constant).cloned()
+    values::Values::of(&statements, None, "", &[])
 }
 
 /// By file and place, each finding once.
