@@ -144,7 +144,7 @@ fn programs(parts: &Parts, ontology: Option<&Ontology>, kb: &[facts::Fact], decl
             }
             Err(errors) => {
                 let (hard, warnings): (Vec<_>, Vec<_>) = errors.iter().cloned().partition(|d| d.severity == Severity::Error);
-                found.extend(hard);
+                found.extend(hard.iter().filter(|d| !unread(d, errors, &by_name)).cloned());
                 maybe.extend(warnings);
                 statements.as_slice()
             }
@@ -178,6 +178,19 @@ fn programs(parts: &Parts, ontology: Option<&Ontology>, kb: &[facts::Fact], decl
     uses
 }
 
+/// Whether a predicate counts as unknown only because the statement that derives it could not be read.
+fn unread(d: &Diagnostic, errors: &[Diagnostic], sources: &BTreeMap<Name, Source>) -> bool {
+    if d.code != "rule-unknown-predicate" {
+        return false;
+    }
+    let word = sources.get(&d.origin.file).and_then(|s| s.text.get(d.origin.start..d.origin.end)).and_then(|t| t.split('(').next()).unwrap_or_default();
+    let broken: BTreeSet<&Name> = errors.iter().filter(|e| e.code == "rule-syntax").map(|e| &e.origin.file).collect();
+    broken.into_iter().filter_map(|f| sources.get(f)).any(|s| {
+        let heads = s.text.lines().filter_map(|l| l.split(":-").next()).flat_map(|l| l.split(|c: char| !c.is_ascii_alphanumeric() && c != '_'));
+        heads.filter(|w| *w == word).count() > 0
+    })
+}
+
 /// Without an ontology nobody knows what is declared, so everything counts as declared.
 fn open_signature(statements: &[Statement]) -> Signature {
     let mut turn: BTreeSet<(Name, usize)> = TURN_PREDICATES.iter().map(|(n, a)| (Name::from(*n), *a)).collect();
@@ -202,13 +215,17 @@ fn templates(parts: &Parts, ontology: &Ontology, uses: &[vocabulary::Use], found
             return;
         }
     };
-    found.extend(templates.uncovered(ontology));
+    let uncovered = templates.uncovered(ontology);
+    found.extend(uncovered.iter().cloned());
     found.extend(templates.shadowed());
     let mut written = None;
     let actions: BTreeSet<&values::Shape> = uses.iter().flat_map(|u| &u.actions).collect();
     for action in actions {
         let form = ontology.actions.iter().find(|f| action.head().is_some_and(|(n, args)| *n == f.name && args.len() == f.args.len()));
         let Some(form) = form.filter(|_| !templates.has_own_words(&pattern(action))) else { continue };
+        if uncovered.iter().any(|d| d.origin == form.origin) {
+            continue;
+        }
         // The constant that has no words is the one the author wrote somewhere; the action's own name is not.
         let word = action.constants().into_iter().find(|c| templates.has_own_words(&pattern(&without(action, c))));
         let said = shown(action);

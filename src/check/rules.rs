@@ -161,7 +161,9 @@ impl Program<'_> {
             if &*atom.name == "in" {
                 continue;
             }
-            let Some(sets) = self.values.get(&atom.predicate()) else { continue };
+            // What the ontology says of durable facts is checked against their sorts.
+            let fixed = self.ontology.fact(&atom.name, atom.args.len()).is_some_and(|f| f.scope != Scope::Session);
+            let Some(sets) = self.values.get(&atom.predicate()).filter(|_| !fixed) else { continue };
             for (i, (e, set)) in atom.args.iter().zip(sets).enumerate() {
                 let Some(set) = set.as_ref().filter(|s| !s.is_empty()) else { continue };
                 // A declared fact that is not among them yet is no mistake: rules list facts one by one.

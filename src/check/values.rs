@@ -118,7 +118,8 @@ impl Values {
             .map(|(head, body)| {
                 let literals = plain_literals(body);
                 let conditions = heads_of(head).into_iter().flat_map(|(_, c)| c);
-                let reads = literals.iter().chain(conditions).filter_map(|l| if let Literal::Atom { atom, .. } = l { Some(atom.predicate()) } else { None }).collect();
+                let reads =
+                    literals.iter().chain(conditions).filter_map(|l| if let Literal::Atom { atom, .. } = l { Some(atom.predicate()) } else { None }).collect();
                 (head, literals, reads)
             })
             .collect();

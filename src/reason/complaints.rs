@@ -33,10 +33,18 @@ pub fn complaints(sources: &[Source], facts: &[Atom], open: &[(Name, usize)]) ->
         if first >= source.text.len() {
             continue;
         }
-        let span = first + columns.0.saturating_sub(1)..first + columns.1.saturating_sub(1);
+        let from = first + columns.0.saturating_sub(1);
+        // The solver marks the beginning of a term; its text is in the message.
+        let term = text.rsplit_once('\n').map_or("", |(_, t)| t.trim().trim_start_matches('(').trim_end_matches(')'));
+        let rest = source.text.get(from..).unwrap_or("");
+        let to = if !term.is_empty() && rest.starts_with(term) { from + term.len() } else { first + columns.1.saturating_sub(1) };
+        let span = from..to;
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
         let text = text.trim_start_matches("error: ").trim_start_matches("info: ").to_owned();
-        out.push(Diagnostic::error("rule-refused-by-solver", source.origin(span), text).help("this is the solver's own message; `duologue explain rule-refused-by-solver` says more"));
+        out.push(
+            Diagnostic::error("rule-refused-by-solver", source.origin(span), text)
+                .help("this is the solver's own message; `duologue explain rule-refused-by-solver` says more"),
+        );
     }
     out
 }
