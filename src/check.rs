@@ -15,10 +15,10 @@ use crate::domain::{Files, TURN_PREDICATES, signature};
 use crate::ontology::{Ontology, parse};
 use crate::reason::syntax::parse::parse as parse_rules;
 use crate::reason::syntax::{Item, Kind, Literal, Statement};
-use crate::reason::{Rules, Signature};
+use crate::reason::{Rules, Signature, complaints};
 use crate::render::templates::Templates;
 use crate::render::templates::pattern::Pattern;
-use crate::term::{Name, Term};
+use crate::term::{Atom, Name, Term};
 
 /// The files of a domain, as far as they are there.
 #[derive(Clone, Debug, Default)]
@@ -119,7 +119,7 @@ pub fn check(parts: &Parts) -> Vec<Diagnostic> {
             facts::check(&facts, o, &declared, &mut found);
         }
     }
-    let uses = programs(parts, ontology.as_ref(), &declared, &mut found);
+    let uses = programs(parts, ontology.as_ref(), &facts, &declared, &mut found);
     if let Some(o) = &ontology {
         vocabulary::unused(o, &uses, &mut found);
         templates(parts, o, &uses, &mut found);
@@ -128,7 +128,7 @@ pub fn check(parts: &Parts) -> Vec<Diagnostic> {
 }
 
 /// Checks every role's rules; what is wrong for one reader of a shared file only is passed over.
-fn programs(parts: &Parts, ontology: Option<&Ontology>, declared: &facts::Declared, found: &mut Vec<Diagnostic>) -> Vec<vocabulary::Use> {
+fn programs(parts: &Parts, ontology: Option<&Ontology>, kb: &[facts::Fact], declared: &facts::Declared, found: &mut Vec<Diagnostic>) -> Vec<vocabulary::Use> {
     let mut uses = vec![];
     let mut soft: BTreeMap<Origin, (BTreeSet<Name>, Vec<Diagnostic>)> = BTreeMap::new();
     for (role, sources) in &parts.rules {
@@ -144,7 +144,7 @@ fn programs(parts: &Parts, ontology: Option<&Ontology>, declared: &facts::Declar
             }
             Err(errors) => {
                 let (hard, warnings): (Vec<_>, Vec<_>) = errors.iter().cloned().partition(|d| d.severity == Severity::Error);
-                found.extend(hard);
+                found.extend(hard.iter().filter(|d| !unread(d, errors, &by_name)).cloned());
                 maybe.extend(warnings);
                 statements.as_slice()
             }
@@ -156,6 +156,9 @@ fn programs(parts: &Parts, ontology: Option<&Ontology>, declared: &facts::Declar
             program.soft(&mut maybe);
             if let Ok(rules) = &loaded {
                 program.ambiguous(rules.analysis(), found);
+                let all: Vec<Atom> = kb.iter().map(|f| f.atom.clone()).collect();
+                let open: Vec<(Name, usize)> = signature.turn.iter().cloned().chain(signature.stored.keys().cloned()).collect();
+                found.extend(complaints(sources, &all, &open));
             }
             let (actions, predicates) = program.outputs();
             uses.push(vocabulary::Use { role: role.clone(), actions, predicates, inputs: program.read_inputs() });
@@ -173,6 +176,19 @@ fn programs(parts: &Parts, ontology: Option<&Ontology>, declared: &facts::Declar
         }
     }
     uses
+}
+
+/// Whether a predicate counts as unknown only because the statement that derives it could not be read.
+fn unread(d: &Diagnostic, errors: &[Diagnostic], sources: &BTreeMap<Name, Source>) -> bool {
+    if d.code != "rule-unknown-predicate" {
+        return false;
+    }
+    let word = sources.get(&d.origin.file).and_then(|s| s.text.get(d.origin.start..d.origin.end)).and_then(|t| t.split('(').next()).unwrap_or_default();
+    let broken: BTreeSet<&Name> = errors.iter().filter(|e| e.code == "rule-syntax").map(|e| &e.origin.file).collect();
+    broken.into_iter().filter_map(|f| sources.get(f)).any(|s| {
+        let heads = s.text.lines().filter_map(|l| l.split(":-").next()).flat_map(|l| l.split(|c: char| !c.is_ascii_alphanumeric() && c != '_'));
+        heads.filter(|w| *w == word).count() > 0
+    })
 }
 
 /// Without an ontology nobody knows what is declared, so everything counts as declared.
@@ -199,22 +215,25 @@ fn templates(parts: &Parts, ontology: &Ontology, uses: &[vocabulary::Use], found
             return;
         }
     };
-    found.extend(templates.uncovered(ontology));
+    let uncovered = templates.uncovered(ontology);
+    found.extend(uncovered.iter().cloned());
     found.extend(templates.shadowed());
+    let mut written = None;
     let actions: BTreeSet<&values::Shape> = uses.iter().flat_map(|u| &u.actions).collect();
     for action in actions {
         let form = ontology.actions.iter().find(|f| action.head().is_some_and(|(n, args)| *n == f.name && args.len() == f.args.len()));
         let Some(form) = form.filter(|_| !templates.has_own_words(&pattern(action))) else { continue };
+        if uncovered.iter().any(|d| d.origin == form.origin) {
+            continue;
+        }
         // The constant that has no words is the one the author wrote somewhere; the action's own name is not.
-        let written = action.constants().into_iter().find_map(|c| {
-            let general = pattern(&without(action, c));
-            templates.has_own_words(&general).then_some(c)
-        });
+        let word = action.constants().into_iter().find(|c| templates.has_own_words(&pattern(&without(action, c))));
         let said = shown(action);
         let d = Diagnostic::warning("template-missing", form.origin.clone(), format!("the action `{said}` has no words of its own"));
         let help = format!("add a rule `action: '{said}'` to {}", source.name);
-        found.push(match written.and_then(|c| origin_of(parts, c)) {
-            Some(origin) => Diagnostic { origin, ..d }.help(help),
+        let all = written.get_or_insert_with(|| written_words(parts));
+        found.push(match word.and_then(|c| all.written(c)) {
+            Some(origin) => Diagnostic { origin: origin.clone(), ..d }.help(help),
             None => d.help(help),
         });
     }
@@ -245,11 +264,11 @@ fn shown(shape: &values::Shape) -> String {
     }
 }
 
-/// Where a constant was written first, in a fact if there is one.
-fn origin_of(parts: &Parts, constant: &Name) -> Option<Origin> {
+/// Where constants were written first, in a fact if there is one.
+fn written_words(parts: &Parts) -> values::Values {
     let sources: BTreeMap<&Name, &Source> = parts.rules.values().flatten().map(|s| (&s.name, s)).collect();
     let statements: Vec<Statement> = sources.values().flat_map(|s| parse_rules(s).0).collect();
-    values::Values::of(&statements, None, "", &[]).written(constant).cloned()
+    values::Values::of(&statements, None, "", &[])
 }
 
 /// By file and place, each finding once.

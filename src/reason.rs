@@ -4,6 +4,7 @@ pub mod analyse;
 mod base;
 pub mod bench;
 mod clingo;
+mod complaints;
 mod decide;
 pub mod eval;
 pub mod proof;
@@ -12,6 +13,7 @@ pub mod slice;
 pub mod syntax;
 
 pub use base::Base;
+pub use complaints::complaints;
 pub use decide::{Budget, Outcome, Reasoner, decide};
 pub use proof::{Because, Builder, By, Counted, Failure, Proof, RuleRef, WhyNot};
 pub use rules::{Rules, Scope, Signature};

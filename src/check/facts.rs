@@ -19,6 +19,27 @@ pub struct Fact {
     pub args: Vec<Origin>,
 }
 
+/// The lines of a file, so that the places of thousands of facts are found without reading it again for each.
+struct Lines<'a> {
+    source: &'a Source,
+    starts: Vec<usize>,
+}
+
+impl<'a> Lines<'a> {
+    fn of(source: &'a Source) -> Self {
+        let starts = std::iter::once(0).chain(source.text.match_indices('\n').map(|(i, _)| i + 1)).collect();
+        Self { source, starts }
+    }
+
+    fn origin(&self, span: Range<usize>) -> Origin {
+        let line = self.starts.partition_point(|s| *s <= span.start);
+        let start = self.starts.get(line.saturating_sub(1)).copied().unwrap_or(0);
+        let column = self.source.text.get(start..span.start).map_or(0, |t| t.chars().count()) + 1;
+        let to_u32 = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+        Origin { file: self.source.name.clone(), start: span.start, end: span.end, line: to_u32(line), column: to_u32(column) }
+    }
+}
+
 /// The names that facts declare, by predicate: the strings that stand as its first argument.
 pub type Declared = BTreeMap<Name, BTreeSet<Name>>;
 
@@ -27,6 +48,7 @@ pub fn read(sources: &[Source], found: &mut Vec<Diagnostic>) -> Vec<Fact> {
     let mut out = vec![];
     for source in sources {
         let (statements, errors) = parse(source);
+        let lines = Lines::of(source);
         found.extend(errors);
         for s in statements {
             let atom = match &s.kind {
@@ -35,11 +57,11 @@ pub fn read(sources: &[Source], found: &mut Vec<Diagnostic>) -> Vec<Fact> {
                     .iter()
                     .map(ground)
                     .collect::<Option<Vec<_>>>()
-                    .map(|args| (Atom { name: p.name.clone(), args }, source.origin(p.span.clone()), argument_spans(&source.text, p.span.clone()))),
+                    .map(|args| (Atom { name: p.name.clone(), args }, lines.origin(p.span.clone()), argument_spans(&source.text, p.span.clone()))),
                 _ => None,
             };
             match atom {
-                Some((atom, origin, spans)) => out.push(Fact { atom, origin, args: spans.into_iter().map(|s| source.origin(s)).collect() }),
+                Some((atom, origin, spans)) => out.push(Fact { atom, origin, args: spans.into_iter().map(|s| lines.origin(s)).collect() }),
                 None => {
                     found.push(Diagnostic::error("D003", s.origin.clone(), "a fact file holds ground facts only").help("move rules to the folder rules/"));
                 }
@@ -105,6 +127,8 @@ fn argument(term: &Term, arg: &Arg, decl: &FactDecl, i: usize, at: &Origin, onto
     let place = format!("argument {} of `{}`", i + 1, decl.name);
     if !ontology.fits(term, arg) {
         let d = match (arg, term) {
+            // Bounds that admit nothing are reported where they are written.
+            (Arg::Sort(s), _) if matches!(ontology.sorts.get(s), Some(Sort::Int { min, max, .. }) if min > max) => return,
             (Arg::Sort(s), Term::Int(n)) if matches!(ontology.sorts.get(s), Some(Sort::Int { .. })) => {
                 let d = Diagnostic::error("fact-out-of-bounds", at.clone(), format!("{place} is {n}"));
                 match ontology.sorts.get(s) {
@@ -122,7 +146,8 @@ fn argument(term: &Term, arg: &Arg, decl: &FactDecl, i: usize, at: &Origin, onto
     }
     let (Arg::Sort(sort), Term::Str(name)) = (arg, term) else { return };
     let Some(facts) = closed_names(ontology, sort, 0) else { return };
-    if i == 0 && facts.contains(&decl.name) {
+    let known = facts.iter().any(|f| ontology.facts.iter().any(|d| d.name == *f));
+    if !known || (i == 0 && facts.contains(&decl.name)) {
         return;
     }
     let names = || facts.iter().filter_map(|f| declared.get(f)).flatten();
@@ -131,7 +156,7 @@ fn argument(term: &Term, arg: &Arg, decl: &FactDecl, i: usize, at: &Origin, onto
         let d = Diagnostic::error("fact-dangling-name", at.clone(), format!("{term} is declared by no {kinds}, as {place} must be"));
         found.push(match did_you_mean(name, names().map(|n| &**n)) {
             Some(near) => d.help(format!("did you mean \"{near}\"?")),
-            None => d.help(format!("add the fact that declares it, or correct the name")),
+            None => d.help("add the fact that declares it, or correct the name"),
         });
     }
 }

@@ -161,9 +161,15 @@ impl Program<'_> {
             if &*atom.name == "in" {
                 continue;
             }
-            let Some(sets) = self.values.get(&atom.predicate()) else { continue };
+            // What the ontology says of durable facts is checked against their sorts.
+            let fixed = self.ontology.fact(&atom.name, atom.args.len()).is_some_and(|f| f.scope != Scope::Session);
+            let Some(sets) = self.values.get(&atom.predicate()).filter(|_| !fixed) else { continue };
             for (i, (e, set)) in atom.args.iter().zip(sets).enumerate() {
                 let Some(set) = set.as_ref().filter(|s| !s.is_empty()) else { continue };
+                // A declared fact that is not among them yet is no mistake: rules list facts one by one.
+                if matches!(e, Expr::Fun(n, args) if self.ontology.fact(n, args.len()).is_some()) {
+                    continue;
+                }
                 if !set.iter().any(|shape| matches(e, shape, &mut BTreeMap::new())) {
                     let known: BTreeSet<&Name> = set.iter().filter_map(Shape::head).map(|(n, _)| n).collect();
                     let word = match e {
@@ -200,7 +206,7 @@ impl Program<'_> {
         if plain.iter().any(|a| empty(a) || &*a.name == "in") {
             return;
         }
-        for n in 1..=plain.len() {
+        for n in 2..=plain.len() {
             let items: Vec<Item> = plain.iter().take(n).map(|a| Item::Literal(Literal::Atom { sign: Sign::Plain, atom: (*a).clone() })).collect();
             if self.values.env(&items).is_none()
                 && let Some(atom) = plain.get(n - 1)

@@ -112,22 +112,40 @@ impl Values {
                 _ => {}
             }
         }
+        let rules: Vec<(&Head, Vec<Literal>, BTreeSet<Predicate>)> = statements
+            .iter()
+            .filter_map(|s| if let Kind::Rule { head, body } = &s.kind { Some((head, body)) } else { None })
+            .map(|(head, body)| {
+                let literals = plain_literals(body);
+                let conditions = heads_of(head).into_iter().flat_map(|(_, c)| c);
+                let reads =
+                    literals.iter().chain(conditions).filter_map(|l| if let Literal::Atom { atom, .. } = l { Some(atom.predicate()) } else { None }).collect();
+                (head, literals, reads)
+            })
+            .collect();
         // Values only grow and are bounded, so this ends; the limit guards against a mistake here, not in the rules.
+        let mut news: Option<BTreeSet<Predicate>> = None;
         for _ in 0..400 {
-            let mut changed = false;
-            for s in statements {
-                let Kind::Rule { head, body } = &s.kind else { continue };
-                let Some(env) = v.env(body) else { continue };
+            let mut changed = BTreeSet::new();
+            for (head, literals, reads) in &rules {
+                if news.as_ref().is_some_and(|n| n.is_disjoint(reads) && changed.is_disjoint(reads)) {
+                    continue;
+                }
+                let Some(env) = v.env_with(&Env::new(), literals) else { continue };
                 for (atom, extra) in heads_of(head) {
-                    let Some(env) = v.env_with(&env, extra) else { continue };
+                    let narrowed = if extra.is_empty() { Some(env.clone()) } else { v.env_with(&env, extra) };
+                    let Some(env) = narrowed else { continue };
                     let sets: Vec<Set> = atom.args.iter().map(|e| shapes(e, &env, 0)).collect();
-                    changed |= v.store(&sets);
-                    changed |= v.add(&atom.predicate(), &sets);
+                    v.store(&sets, &mut changed);
+                    if v.add(&atom.predicate(), &sets) {
+                        changed.insert(atom.predicate());
+                    }
                 }
             }
-            if !changed {
+            if changed.is_empty() {
                 break;
             }
+            news = Some(changed);
         }
         v
     }
@@ -143,27 +161,27 @@ impl Values {
     }
 
     /// What reaches the session through an effect becomes a value of that fact.
-    fn store(&mut self, sets: &[Set]) -> bool {
-        let [op, scope, fact] = sets else { return false };
+    fn store(&mut self, sets: &[Set], changed: &mut BTreeSet<Predicate>) {
+        let [op, scope, fact] = sets else { return };
         let has = |set: &Set, word: &str| set.as_ref().is_some_and(|s| s.contains(&Shape::Const(word.into())));
         if !(has(op, "add") && has(scope, "session")) {
-            return false;
+            return;
         }
-        let mut changed = false;
         for shape in fact.iter().flatten() {
             let Some((name, args)) = shape.head() else { continue };
             let p = (name.clone(), args.len());
             if self.by.contains_key(&p) {
                 let sets: Vec<Set> = args.iter().map(|a| bounded([a.clone()].into())).collect();
-                changed |= self.add(&p, &sets);
+                if self.add(&p, &sets) {
+                    changed.insert(p);
+                }
             }
         }
-        changed
     }
 
     fn add(&mut self, p: &Predicate, sets: &[Set]) -> bool {
+        let mut changed = !self.by.contains_key(p);
         let known = self.by.entry(p.clone()).or_insert_with(|| vec![Some(BTreeSet::new()); sets.len()]);
-        let mut changed = false;
         for (old, new) in known.iter_mut().zip(sets) {
             let Some(have) = old else { continue };
             match new {
@@ -203,7 +221,7 @@ impl Values {
 
     /// The variables of a body with their values; `None` if some literal can never match.
     pub fn env(&self, body: &[Item]) -> Option<Env> {
-        self.env_with(&Env::new(), &body.iter().filter_map(|i| if let Item::Literal(l) = i { Some(l.clone()) } else { None }).collect::<Vec<_>>())
+        self.env_with(&Env::new(), &plain_literals(body))
     }
 
     fn env_with(&self, env: &Env, literals: &[Literal]) -> Option<Env> {
@@ -227,6 +245,12 @@ impl Values {
         }
         Some(env)
     }
+}
+
+/// The literals of a body that say what its variables can be.
+fn plain_literals(body: &[Item]) -> Vec<Literal> {
+    let useful = |l: &&Literal| matches!(l, Literal::Atom { sign: Sign::Plain, .. } | Literal::Compare { sign: Sign::Plain, .. });
+    body.iter().filter_map(|i| if let Item::Literal(l) = i { Some(l) } else { None }).filter(useful).cloned().collect()
 }
 
 /// The head's atoms with the conditions of their own.

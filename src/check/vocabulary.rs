@@ -6,7 +6,7 @@ use super::facts::{Declared, closed_names};
 use super::forms::Fits;
 use super::values::Shape;
 use crate::diag::{Diagnostic, Origin, Source, did_you_mean};
-use crate::ontology::{Arg, Ontology, Scope, Sort};
+use crate::ontology::{Arg, Ontology, Sort};
 use crate::reason::syntax::{Expr, Predicate};
 use crate::term::{Atom, Name, Term};
 
@@ -30,7 +30,7 @@ pub fn check(source: &Source, ontology: &Ontology, declared: &Declared, found: &
         match sort {
             Sort::Names(facts) => {
                 for fact in facts.iter().filter(|f| !ontology.facts.iter().any(|d| d.name == **f)) {
-                    found.push(unknown_fact(source, ontology, fact, &format!("\n  {name}:"), &format!("the names of sort `{name}`")));
+                    found.push(unknown_fact(source, ontology, fact, &format!("\n  {name}:"), fact));
                 }
             }
             Sort::Union(_) if circular(ontology, name, name, 0) => {
@@ -50,17 +50,18 @@ pub fn check(source: &Source, ontology: &Ontology, declared: &Declared, found: &
     for role in ontology.roles.values() {
         for (scope, fact) in role.may_change.iter().filter(|(_, f)| &**f != "*") {
             if !ontology.facts.iter().any(|d| d.name == *fact && d.scope == *scope) {
-                found.push(unknown_fact(source, ontology, fact, &format!("{scope}.{fact}"), &format!("the right `{scope}.{fact}`")));
+                found.push(unknown_fact(source, ontology, fact, "\nroles:", &format!("{scope}.{fact}")));
             }
         }
     }
     for form in &ontology.inputs {
         for example in &form.examples {
+            let mut refused = false;
             for atom in &example.means {
-                example_atom(source, ontology, declared, &form.roles, form.origin.start, atom, found);
+                refused |= !example_atom(source, ontology, declared, &form.roles, form.origin.start, atom, found);
             }
             let fits = |a: &Atom| a.name == form.name && a.args.len() == form.args.len() && a.args.iter().zip(&form.args).all(|(t, p)| ontology.fits(t, p));
-            if !example.means.iter().any(fits) {
+            if !refused && !example.means.iter().any(fits) {
                 let at = within(source, form.origin.start, &example.say);
                 found.push(
                     Diagnostic::warning("ontology-example-elsewhere", at, format!("this example of `{form}` means something else"))
@@ -112,7 +113,8 @@ fn circular(ontology: &Ontology, name: &str, start: &str, depth: usize) -> bool 
     depth < 32 && parts.iter().any(|p| &**p == start || circular(ontology, p, start, depth + 1))
 }
 
-fn example_atom(source: &Source, ontology: &Ontology, declared: &Declared, roles: &[Name], from: usize, atom: &Atom, found: &mut Vec<Diagnostic>) {
+/// Whether some role may say it; what is wrong otherwise is reported.
+fn example_atom(source: &Source, ontology: &Ontology, declared: &Declared, roles: &[Name], from: usize, atom: &Atom, found: &mut Vec<Diagnostic>) -> bool {
     let refused: Vec<String> = roles.iter().filter_map(|r| ontology.admit_atom(r, atom.clone()).err()).map(|(_, message)| message).collect();
     let at = || {
         let spelled = within(source, from, &atom.to_string());
@@ -124,7 +126,7 @@ fn example_atom(source: &Source, ontology: &Ontology, declared: &Declared, roles
             Diagnostic::error("ontology-example-refused", at(), format!("the example would be refused: {message}"))
                 .help("an example's meaning must be what its roles may say"),
         );
-        return;
+        return false;
     }
     for form in ontology.inputs.iter().filter(|f| f.name == atom.name && f.args.len() == atom.args.len()) {
         if !atom.args.iter().zip(&form.args).all(|(t, p)| ontology.fits(t, p)) {
@@ -146,18 +148,17 @@ fn example_atom(source: &Source, ontology: &Ontology, declared: &Declared, roles
                 did_you_mean(name, names().map(|n| &**n)).map_or_else(|| "use a name of the knowledge base".to_owned(), |n| format!("did you mean \"{n}\"?")),
             ));
         }
-        return;
+        return true;
     }
+    true
 }
 
-fn unknown_fact(source: &Source, ontology: &Ontology, fact: &str, behind: &str, what: &str) -> Diagnostic {
+/// `written` is how the author spelled the fact, behind the first place of `behind`.
+fn unknown_fact(source: &Source, ontology: &Ontology, fact: &str, behind: &str, written: &str) -> Diagnostic {
     let elsewhere = ontology.facts.iter().find(|d| &*d.name == fact);
-    let d = Diagnostic::error("ontology-unknown-fact", word(source, behind, fact), format!("{what} speak of `{fact}`, which is no such fact"));
+    let d = Diagnostic::error("ontology-unknown-fact", word(source, behind, written), format!("`{written}` is no fact that the ontology declares"));
     match (elsewhere, did_you_mean(fact, ontology.facts.iter().map(|d| &*d.name))) {
-        (Some(d2), _) => {
-            let scope: Scope = d2.scope;
-            d.help(format!("`{fact}` is declared as a {scope} fact"))
-        }
+        (Some(d2), _) => d.help(format!("`{fact}` is declared as a {} fact", d2.scope)),
         (None, Some(near)) => d.help(format!("did you mean `{near}`?")),
         _ => d.help("declare it under `facts`"),
     }

@@ -9,7 +9,7 @@ use serde_saphyr::Spanned;
 use super::pattern::Pattern;
 use super::text::{Expression, FILTERS, Phrase, Text, TextError, Wording, Words};
 use super::{Group, Output, Rule, Templates};
-use crate::diag::{Diagnostic, Source, did_you_mean};
+use crate::diag::{Diagnostic, Origin, Source, did_you_mean};
 use crate::ontology::parse::line_span;
 use crate::ontology::{Arg, Ontology, Sort};
 use crate::render::english::Nouns;
@@ -293,8 +293,10 @@ impl Reader<'_> {
             );
         }
         let vars = params.iter().chain(leads).cloned().collect();
-        let output = self.output(&Known { vars, lists: Some(lists.to_vec()), written: text.value.written(), at });
-        Group { name, params, output, height: 1, origin: self.source.origin(at..at) }
+        // A group that nothing fills is reported once, not again for its list.
+        let lists = if lists.is_empty() { vec!["items".into()] } else { lists.to_vec() };
+        let output = self.output(&Known { vars, lists: Some(lists), written: text.value.written(), at });
+        Group { name, params, output, height: 1, origin: self.line(at) }
     }
 
     fn rule(&mut self, text: &Spanned<RuleText>) -> Rule {
@@ -331,7 +333,7 @@ impl Reader<'_> {
             count: r.count.as_deref().map(Into::into),
             fallback: r.fallback,
             output,
-            origin: self.source.origin(at..at),
+            origin: self.line(at),
         }
     }
 
@@ -500,6 +502,12 @@ impl Reader<'_> {
 
     fn offset(&self, location: &serde_saphyr::Location) -> usize {
         line_span(&self.source.text, location.line(), location.column()).start
+    }
+
+    /// From here to the end of the line.
+    fn line(&self, at: usize) -> Origin {
+        let rest = self.source.text.get(at..).unwrap_or("");
+        self.source.origin(at..at + rest.find('\n').unwrap_or(rest.len()))
     }
 
     /// Reports at the first place of `words` behind `at`, or at `at` if they are spelled otherwise in the file.

@@ -1,0 +1,75 @@
+//! What the solver itself says of rule files, led back from the program that was put together to the author's lines.
+
+use std::fmt::Write as _;
+
+use super::clingo::messages;
+use crate::diag::{Diagnostic, Source};
+use crate::term::{Atom, Name};
+
+/// The solver's complaints about rule files over these facts; `open` are the predicates that facts may bring.
+pub fn complaints(sources: &[Source], facts: &[Atom], open: &[(Name, usize)]) -> Vec<Diagnostic> {
+    let mut program = String::new();
+    // First line in the program and number of lines of every source.
+    let mut starts = vec![];
+    let mut line = 1usize;
+    for s in sources {
+        starts.push(line);
+        program.push_str(&s.text);
+        program.push('\n');
+        line += s.text.matches('\n').count() + 1;
+    }
+    for (name, arity) in open {
+        let _ = writeln!(program, "#defined {name}/{arity}.");
+    }
+    for f in facts {
+        let _ = writeln!(program, "{f}.");
+    }
+    let mut out = vec![];
+    for m in messages(&program).into_iter().filter(|m| m.error) {
+        let Some((line, columns, text)) = position(&m.text) else { continue };
+        let Some(i) = starts.iter().rposition(|s| *s <= line) else { continue };
+        let (Some(source), Some(start)) = (sources.get(i), starts.get(i)) else { continue };
+        let first: usize = source.text.split_inclusive('\n').take(line - start).map(str::len).sum();
+        if first >= source.text.len() {
+            continue;
+        }
+        let from = first + columns.0.saturating_sub(1);
+        // The solver marks the beginning of a term; its text is in the message.
+        let term = text.rsplit_once('\n').map_or("", |(_, t)| t.trim().trim_start_matches('(').trim_end_matches(')'));
+        let rest = source.text.get(from..).unwrap_or("");
+        let to = if !term.is_empty() && rest.starts_with(term) { from + term.len() } else { first + columns.1.saturating_sub(1) };
+        let span = from..to;
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let text = text.trim_start_matches("error: ").trim_start_matches("info: ").to_owned();
+        out.push(
+            Diagnostic::error("rule-refused-by-solver", source.origin(span), text)
+                .help("this is the solver's own message; `duologue explain rule-refused-by-solver` says more"),
+        );
+    }
+    out
+}
+
+/// Line, columns and text of `<block>:3:5-6: error: …`; a place of several lines counts as its first character.
+fn position(message: &str) -> Option<(usize, (usize, usize), &str)> {
+    let rest = message.strip_prefix("<block>:")?;
+    let (line, rest) = rest.split_once(':')?;
+    let (columns, text) = rest.split_once(": ")?;
+    let (from, to) = columns.split_once('-').unwrap_or((columns, ""));
+    let from = from.parse().ok()?;
+    Some((line.parse().ok()?, (from, to.parse().unwrap_or(from + 1)), text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_come_back_to_the_line_they_are_about() {
+        let one = Source::new("one.lp", "p(1).\nq(X) :- p(X).\n");
+        let two = Source::new("two.lp", "% a comment\nr(X+1) :- s(X).\n");
+        let facts = [Atom::parse("s(word)").unwrap()];
+        let found = complaints(&[one, two], &facts, &[("s".into(), 1)]);
+        let shown: Vec<String> = found.iter().map(|d| format!("{} {}", d.origin, d.message)).collect();
+        assert_eq!(shown, ["two.lp:2:3 operation undefined: (X+1)"]);
+    }
+}

@@ -1,0 +1,143 @@
+//! Every seeded mistake is found, at its exact place and nothing else is; the base that they are put into is clean.
+//!
+//! `tests/diagnostics/NAME.PART.lp|yaml` holds one case: an additional rule or fact file, or a changed ontology or template
+//! file, for the small domain in `base/`. Its first lines say what must be found: `expect: CODE MARKED TEXT`.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+use duologue::check::{Parts, check, codes, report};
+use duologue::diag::Source;
+
+fn base(part: &str) -> Source {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/diagnostics/base").join(part);
+    Source::new(part, &fs::read_to_string(path).unwrap())
+}
+
+fn parts() -> Parts {
+    Parts {
+        ontology: Some(base("ontology.yaml")),
+        rules: BTreeMap::from([("reader".into(), vec![base("rules.lp")])]),
+        facts: vec![base("facts.lp")],
+        templates: Some(base("templates.yaml")),
+    }
+}
+
+fn with(case: Source) -> Parts {
+    let mut p = parts();
+    match case.name.split('.').nth(1) {
+        Some("rules") => p.rules.values_mut().for_each(|r| r.push(case.clone())),
+        Some("facts") => p.facts.push(case),
+        Some("ontology") => p.ontology = Some(case),
+        Some("templates") => p.templates = Some(case),
+        other => panic!("{other:?} is no part of a domain"),
+    }
+    p
+}
+
+fn cases() -> Vec<Source> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/diagnostics");
+    let mut names: Vec<String> = fs::read_dir(&folder).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+    names.retain(|n| n.ends_with(".lp") || n.ends_with(".yaml"));
+    names.sort();
+    names.into_iter().map(|n| Source::new(&n, &fs::read_to_string(folder.join(&n)).unwrap())).collect()
+}
+
+#[test]
+fn the_base_is_clean() {
+    let found = check(&parts());
+    assert!(found.is_empty(), "{}", report::plain(&found));
+}
+
+#[test]
+fn every_seeded_mistake_is_found_where_it_is() {
+    let cases = cases();
+    assert!(cases.len() >= 30, "only {} cases", cases.len());
+    let (mut wrong, mut all) = (String::new(), String::new());
+    for case in cases {
+        let expected: Vec<(String, String)> = case
+            .text
+            .lines()
+            .filter_map(|l| l.strip_prefix("% expect: ").or_else(|| l.strip_prefix("# expect: ")))
+            .filter_map(|l| l.split_once(' ').map(|(code, marked)| (code.to_owned(), marked.to_owned())))
+            .collect();
+        assert!(!expected.is_empty(), "{} expects nothing", case.name);
+        let p = with(case.clone());
+        let found = check(&p);
+        let text = |file: &str| {
+            let mut sources = p.rules.values().flatten().chain(&p.facts).chain(&p.ontology).chain(&p.templates);
+            sources.find(|s| *s.name == *file).unwrap().text.clone()
+        };
+        let mut seen: Vec<(String, String)> =
+            found.iter().map(|d| (d.code.to_owned(), text(&d.origin.file)[d.origin.start..d.origin.end].to_owned())).collect();
+        for d in &found {
+            let before = &text(&d.origin.file)[..d.origin.start];
+            assert_eq!(d.origin.line as usize, before.matches('\n').count() + 1, "{d}");
+            assert_eq!(d.origin.column as usize, before.rsplit('\n').next().unwrap().chars().count() + 1, "{d}");
+            assert!(codes::explain(d.code).is_some(), "{} is not explained", d.code);
+        }
+        let (mut want, mut got) = (expected.clone(), std::mem::take(&mut seen));
+        want.sort();
+        got.sort();
+        if want != got {
+            let _ = writeln!(wrong, "{}\n  wanted {want:?}\n  found  {got:?}\n{}", case.name, report::plain(&found));
+        }
+        let _ = write!(all, "# {}\n{}\n", case.name, report::plain(&found));
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+    insta::with_settings!({snapshot_path => "diagnostics", prepend_module_to_snapshot => false, omit_expression => true}, {
+        insta::assert_snapshot!("expected", all);
+    });
+}
+
+#[test]
+fn loose_files_are_checked_as_far_as_they_go() {
+    let rules = Source::new("own.lp", "act(9,K,bye) :- in(K,done), not loan(B).\n");
+    let found = duologue::check::loose(&[rules]);
+    assert_eq!(found.iter().map(|d| d.code).collect::<Vec<_>>(), ["rule-unsafe-variable"]);
+}
+
+#[test]
+fn findings_are_shown_three_ways() {
+    let case = Source::new("a.facts.lp", "fee(\"Mobby Dick\",30).\n");
+    let found = check(&with(case.clone()));
+    let marked = report::graphical(&found, &|_| Some(case.text.to_string()), false);
+    assert!(marked.contains("fact-dangling-name") && marked.contains("Mobby Dick\",30") && marked.contains("did you mean \"Moby Dick\"?"), "{marked}");
+    let json: serde_json::Value = serde_json::from_str(&report::json(&found)).unwrap();
+    assert_eq!((&json[0]["code"], &json[0]["origin"]["line"], &json[0]["origin"]["column"]), (&"fact-dangling-name".into(), &1.into(), &5.into()));
+    assert!(report::plain(&found).ends_with("1 error, 0 warnings\n"));
+}
+
+/// Codes as they stand in quotes in the files that find mistakes.
+fn codes_in(path: &Path, out: &mut std::collections::BTreeSet<String>) {
+    if path.is_dir() {
+        fs::read_dir(path).unwrap().for_each(|e| codes_in(&e.unwrap().path(), out));
+        return;
+    }
+    let text = fs::read_to_string(path).unwrap();
+    let text = text.split("#[cfg(test)]").next().unwrap();
+    for word in text.split('"').skip(1).step_by(2) {
+        let numbered = word.len() == 4 && word.starts_with(['D', 'O', 'T']) && word[1..].bytes().all(|b| b.is_ascii_digit());
+        let named = ["rule-", "reading-", "fact-", "ontology-", "template-"].iter().any(|p| word.starts_with(p));
+        if numbered || (named && word.bytes().all(|b| b.is_ascii_lowercase() || b == b'-')) {
+            out.insert(word.to_owned());
+        }
+    }
+}
+
+#[test]
+fn every_code_is_explained_once() {
+    let mut used = std::collections::BTreeSet::new();
+    for part in ["ontology", "ontology.rs", "domain", "domain.rs", "reason", "reason.rs", "render", "check.rs", "check"] {
+        codes_in(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src").join(part), &mut used);
+    }
+    assert!(used.len() > 40, "{used:?}");
+    let unexplained: Vec<_> = used.iter().filter(|c| codes::explain(c).is_none()).collect();
+    assert!(unexplained.is_empty(), "{unexplained:?}");
+    let mut all: Vec<_> = codes::all().collect();
+    all.sort_unstable();
+    all.dedup();
+    assert_eq!(all.len(), codes::all().count());
+}
