@@ -57,7 +57,8 @@ pub struct Turn<'a> {
     closing: bool,
     served: bool,
     quit: bool,
-    before: Mode,
+    /// The mode when the turn began.
+    pub before: Mode,
     pub asked: Option<Ask>,
     recommended: bool,
     new_allergies: Names,

@@ -88,7 +88,7 @@ impl Turn<'_> {
         let menu = self.c.menu.clone();
         if self.c.mode == Mode::Listening {
             self.c.mode = Mode::Asking;
-        } else {
+        } else if self.before != Mode::Listening {
             for r in self.c.refs() {
                 let Some(m) = self.c.member_mut(r) else { continue };
                 let Some(dish) = m.dish.clone() else { continue };
