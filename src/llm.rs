@@ -105,7 +105,7 @@ pub struct Shape {
     pub name: String,
     /// JSON Schema.
     pub schema: Value,
-    /// The same as GBNF, for llama.cpp's sampler.
+    /// The same as GBNF, for llama.cpp's sampler; empty where the endpoint takes none.
     pub grammar: String,
 }
 

@@ -1,12 +1,16 @@
 //! Language models at both ends, against a local server with every fault we could think of: never the network.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, clippy::print_stdout, reason = "a test fails by panicking")]
 
+#[path = "llm/documents.rs"]
+mod documents;
 #[path = "llm/faults.rs"]
 mod faults;
 #[path = "llm/measured.rs"]
 mod measured;
 #[path = "llm/providers.rs"]
 mod providers;
+#[path = "llm/real_server.rs"]
+mod real_server;
 #[path = "llm/rendering.rs"]
 mod rendering;
 #[path = "llm/server.rs"]

@@ -187,7 +187,7 @@ impl LlmUnderstand {
         let shape = (shaping != Shaping::Unshaped).then(|| Shape {
             name: "predicates".into(),
             schema: schema::schema(forms, &self.names, text, shaping, settings.predicates),
-            grammar: grammar::grammar(forms, &self.names, text, settings.predicates),
+            grammar: if shaping == Shaping::PerUtterance { grammar::grammar(forms, &self.names, text, settings.predicates) } else { String::new() },
         });
         let mut request = ChatRequest { prefix: prefix.clone(), messages: vec![Message::user(turn)], shape, max_tokens: settings.reply_tokens };
         for round in 0..2 {

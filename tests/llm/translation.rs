@@ -265,3 +265,23 @@ fn outside_literals(line: &str) -> String {
     }
     out
 }
+
+#[test]
+#[ignore = "a measurement"]
+fn sizes_of_prompt_schema_and_grammar() {
+    let server = Server::start(|_| Act::json(completion("{\"predicates\":[]}")));
+    let domain = duologue::domain::Domain::load(&duologue::domain::Files::built_in(), "drive_thru").unwrap();
+    for role in ["customer", "manager"] {
+        let translator = duologue::understand::llm::LlmUnderstand::for_domain(&domain, model(config(&server, Api::OpenAi))).unwrap();
+        let context = Context { role: role.into(), ..Context::default() };
+        translator.translate("two soft tacos with beans and a large Pepsi please", &context, None);
+        let body: Value = serde_json::from_str(&server.requests().pop().unwrap().body).unwrap();
+        let length = |v: &Value| v.as_str().unwrap().len();
+        let started = std::time::Instant::now();
+        let text = grammar::grammar(&forms(role), &NAMES, "two soft tacos with beans and a large Pepsi please", 30);
+        println!(
+            "{}",
+            json!({"role": role, "prefix": length(&body["messages"][0]["content"]), "turn": length(&body["messages"][1]["content"]), "schema": body["response_format"].to_string().len(), "grammar": text.len(), "grammar_us": started.elapsed().as_micros()})
+        );
+    }
+}
