@@ -141,7 +141,7 @@ fn the_engine_agrees_with_the_reference_turn_by_turn() {
         engine.next_site();
         bad.extend(dialogues::check(&d, &mut engine, &facts));
     }
-    let (count, seed) = (setting("ORACLE_DIALOGUES", 100), setting("ORACLE_SEED", 20_000));
+    let (count, seed) = (setting("ORACLE_DIALOGUES", 60), setting("ORACLE_SEED", 20_000));
     let (mut turns, mut agreeing, mut whole, mut done) = (0, 0, 0, 0);
     let mut kinds: BTreeMap<String, Vec<u64>> = BTreeMap::new();
     for (seed, r) in compare_all(seed as u64, count as u64) {
@@ -158,7 +158,7 @@ fn the_engine_agrees_with_the_reference_turn_by_turn() {
     for (signature, seeds) in sorted.iter().take(setting("ORACLE_KINDS", 12)) {
         println!("{} x {signature}  (seeds {:?})", seeds.len(), &seeds[..seeds.len().min(5)]);
         let conversation = generate::conversation(seeds[0], &menu);
-        if let Some((small, d)) = compare::shrink(&mut engine, &menu, &conversation, 120) {
+        if let Some((small, d)) = compare::shrink(&mut engine, &menu, &conversation, setting("ORACLE_SHRINK", 120)) {
             println!("{}", compare::readable(&menu, &small, &d));
         }
     }

@@ -197,6 +197,12 @@ impl Turn<'_> {
         }
     }
 
+    fn say_unless_repeated(&mut self, a: Atom) {
+        if !self.out.contains(&a) {
+            self.out.push(a);
+        }
+    }
+
     pub fn confirm(&mut self, what: &str, object: Term) {
         self.closing = true;
         self.say("confirm", vec![con(what), object]);
@@ -494,7 +500,7 @@ impl Turn<'_> {
             match (self.c.mode, self.c.pending.clone()) {
                 (Mode::Asking, Some(q)) => {
                     let combo = q.combo.as_deref().map_or(con("none"), str);
-                    self.say("ask", vec![combo, str(&q.about), con(&q.option)]);
+                    self.say_unless_repeated(fun("ask", vec![combo, str(&q.about), con(&q.option)]));
                 }
                 (Mode::Check, _) if self.changed => {
                     self.say("confirm", vec![con("none"), con("complete")]);
@@ -502,7 +508,7 @@ impl Turn<'_> {
                     self.out.extend(check_lines(&self.c.items, &menu));
                     self.say("price", vec![Term::Int(total(&self.c.items, &menu))]);
                 }
-                _ => self.say("else", vec![]),
+                _ => self.say_unless_repeated(fun("else", vec![])),
             }
         }
         self.c.last = self.out.clone();

@@ -129,7 +129,9 @@ impl Turn<'_> {
         match (&*a.name, a.args.as_slice()) {
             ("runout" | "restore", [x]) => {
                 let name = quoted(x).ok_or("bad_value")?;
-                if !menu.is_dish(name) && !menu.is_part(name) {
+                // A shortage acts at once, so it may name a food whose deletion is only collected yet.
+                let sold = |kind: &str| self.base.contains(&fun(kind, vec![x.clone()]));
+                if !menu.is_dish(name) && !menu.is_part(name) && !["dish", "ingredient", "sauce"].into_iter().any(sold) {
                     return Err("unknown_food");
                 }
                 if &*a.name == "runout" {
