@@ -2,6 +2,7 @@
 
 pub mod bases;
 pub mod options;
+pub mod proofs;
 pub mod record;
 pub mod view;
 

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Act;
+use super::{Act, proofs};
 use crate::facts::{Entry, Provenance};
 use crate::ontology::{Ontology, Refused};
 use crate::reason::Outcome;
@@ -107,7 +107,7 @@ pub fn why(outcome: &Outcome, actions: &[Act], provenance: &dyn Fn(&Atom) -> Str
     let mut builder = Builder::new(outcome);
     let mut explain = |act: &Act| {
         let proof = builder.why(&act.shown())?;
-        Some(Why { action: act.action.to_string(), sentence: proof.sentence(provenance), proof: serde_json::to_value(&*proof).unwrap_or_default() })
+        Some(Why { action: act.action.to_string(), sentence: proof.sentence(provenance), proof: proofs::steps(&proof, provenance) })
     };
     actions.iter().filter_map(&mut explain).collect()
 }

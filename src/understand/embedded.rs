@@ -181,7 +181,7 @@ fn finish(resolver: Resolver<'_, '_>) -> Vec<(Atom, Range<usize>)> {
             continue;
         }
         let again = kept.iter().any(|k| match (&k.what, &e.what) {
-            (What::Atom(a), What::Atom(b)) => a == b && (a.args.is_empty() || k.span == e.span && false),
+            (What::Atom(a), What::Atom(b)) => a == b && a.args.is_empty(),
             (What::Change { target: a, rest: r }, What::Change { target: b, rest: s }) => r == s && a.item == b.item && !a.ids.is_empty() && a.ids == b.ids,
             _ => false,
         });
