@@ -281,6 +281,8 @@ pub struct Evaluation<'a> {
     pub above: &'a mut Vec<Relation>,
     /// Terms.
     pub terms: &'a mut Terms,
+    /// How many rows each static relation has.
+    pub fixed: &'a [u32],
     /// Scratch memory.
     pub scratch: &'a mut Scratch,
     /// Limits.
@@ -338,7 +340,7 @@ impl Evaluation<'_> {
     }
 
     fn rows(&self, r: RelId) -> u32 {
-        self.above.get(r as usize).map_or(0, Relation::len) + self.below.get(r as usize).map_or(0, |b| b.len())
+        self.above.get(r as usize).map_or(0, Relation::len) + self.fixed.get(r as usize).copied().unwrap_or(0)
     }
 
     fn fire(&mut self, rule: u32, delta: Option<(usize, std::ops::Range<u32>)>) -> Result<(), GaveUp> {
@@ -364,6 +366,7 @@ impl Evaluation<'_> {
         let mut run = Run {
             terms: self.terms,
             below: self.below,
+            fixed: self.fixed,
             above: self.above,
             arities: &program.arities,
             regs,
