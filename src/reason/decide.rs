@@ -111,7 +111,8 @@ pub fn decide(base: &Base, facts: &[Atom], how: Reasoner, budget: &Budget) -> Re
     let mut outcome = evaluate(base, facts, budget, touched.as_mut())?;
     let Some(touched) = touched else { return Ok(outcome) };
     let slice = slice::of_decision(&outcome, &touched);
-    let model = one_model(&slice, budget)?;
+    let search = !base.rules().left.is_empty();
+    let model = one_model(&slice, search.then_some(budget.solve))?;
     if how != Reasoner::Clingo {
         compare(&outcome, &model, &slice)?;
     }
@@ -124,8 +125,15 @@ pub fn decide(base: &Base, facts: &[Atom], how: Reasoner, budget: &Budget) -> Re
     Ok(outcome)
 }
 
-fn one_model(slice: &Slice, budget: &Budget) -> Result<Vec<Atom>, ReasonError> {
-    let solved = super::clingo::solve(&slice.text(), 2, budget.solve).map_err(|e| match e {
+/// The program that clingo gets to confirm a decision: also what a reproducer holds.
+pub fn slice(base: &Base, facts: &[Atom], budget: &Budget) -> Result<Slice, ReasonError> {
+    let mut touched = Touched::new();
+    let outcome = evaluate(base, facts, budget, Some(&mut touched))?;
+    Ok(slice::of_decision(&outcome, &touched))
+}
+
+fn one_model(slice: &Slice, limit: Option<Duration>) -> Result<Vec<Atom>, ReasonError> {
+    let solved = super::clingo::solve(&slice.text(), 2, limit).map_err(|e| match e {
         SolveError::Timeout(t) => ReasonError::OverBudget { what: "milliseconds of solving", limit: u64::try_from(t.as_millis()).unwrap_or(u64::MAX) },
         SolveError::Unrepresentable => ReasonError::Unrepresentable("a shown atom".into()),
         SolveError::Failed(text) => ReasonError::Clingo(text),

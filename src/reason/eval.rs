@@ -59,6 +59,11 @@ pub struct Query {
 }
 
 impl Compiled {
+    /// The relations of its positive literals, in the order of its body.
+    pub fn needs(&self) -> &[RelId] {
+        &self.needs
+    }
+
     /// Any of its plans: all contain the same steps for the aggregates and conditions inside.
     pub fn any_plan(&self) -> Option<&Plan> {
         self.default.as_ref().or_else(|| self.starts.first().map(|(_, p)| p))
@@ -211,7 +216,7 @@ impl Program {
                 if open_row(terms, v, row, &mut opened).is_some()
                     && let (Some(target), Some(layout)) = (above.get_mut(v.relation as usize), self.layouts.layouts.get(v.relation as usize))
                 {
-                    target.push(layout, &opened, Derived { rule: FACT, binding: 0 });
+                    target.push(layout, &opened, Derived { rule, binding: 0 });
                 }
             }
         }

@@ -8,6 +8,7 @@ use super::eval::plan::NoPlan;
 use super::eval::store::{RelId, Relation};
 use super::eval::terms::Terms;
 use super::eval::{Program, Query, Scratch, Stratum, normal};
+use super::slice::{Supply, supplies, without_bounds};
 use super::syntax::{Expr, Head, Item, Kind, Literal, Predicate, Statement, parse};
 use crate::diag::{Diagnostic, Origin, Severity, Source, did_you_mean};
 use crate::term::Name;
@@ -51,6 +52,10 @@ pub struct Rules {
     pub(super) left: Vec<usize>,
     /// Stored and turn predicates that session and turn give.
     pub(super) moving: BTreeSet<Predicate>,
+    /// The statements as clingo gets them.
+    pub(super) texts: Vec<Name>,
+    /// Where the rows of each rule's literals can come from.
+    pub(super) supplies: Vec<Vec<Supply>>,
     /// Memory of finished decisions, for the next ones.
     pub(super) pool: Mutex<Vec<Workspace>>,
     warnings: Vec<Diagnostic>,
@@ -180,8 +185,10 @@ impl Rules {
             by_head.entry(r.head.0).or_default().push(u32::try_from(n).unwrap_or(u32::MAX));
         }
         let queries = queries(&mut program, &by_head);
+        let texts = statements.iter().map(without_bounds).collect();
+        let supplies = supplies(&program.rules, &program.moving);
         let terms = Arc::new(std::mem::take(&mut program.terms));
-        Ok(Self { statements, signature: signature.clone(), analysis, program, terms, shown, by_head, queries, left, moving, pool: Mutex::new(Vec::new()), warnings })
+        Ok(Self { statements, signature: signature.clone(), analysis, program, terms, shown, by_head, queries, left, moving, texts, supplies, pool: Mutex::new(Vec::new()), warnings })
     }
 
     /// What is probably not meant, but no error.
