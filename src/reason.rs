@@ -14,7 +14,7 @@ pub mod syntax;
 
 pub use base::Base;
 pub use complaints::complaints;
-pub use decide::{Budget, Outcome, Reasoner, decide};
+pub use decide::{Budget, Outcome, Reasoner, decide, slice as slice_of};
 pub use proof::{Because, Builder, By, Counted, Failure, Proof, RuleRef, WhyNot};
 pub use rules::{Rules, Scope, Signature};
 

@@ -109,7 +109,8 @@ fn may_meet(a: &Expr, b: &Expr) -> bool {
     }
 }
 
-fn patterns_meet(a: &Pattern, b: &Pattern) -> bool {
+/// Whether two atoms may have an instance in common, variables of both taken apart.
+pub fn patterns_meet(a: &Pattern, b: &Pattern) -> bool {
     a.name == b.name && a.args.len() == b.args.len() && a.args.iter().zip(&b.args).all(|(a, b)| may_meet(a, b))
 }
 

@@ -21,6 +21,8 @@ pub(super) struct Inner {
     pub rules: Arc<Rules>,
     pub terms: Arc<Terms>,
     pub relations: Vec<Arc<Relation>>,
+    /// How many rows each relation has.
+    pub counts: Vec<u32>,
     /// Shown atoms that no turn can change, sorted.
     pub shown: OnceLock<Vec<Atom>>,
 }
@@ -41,7 +43,7 @@ impl Base {
         }
         let mut scratch = Scratch::default();
         let mut e =
-            Evaluation { program: &rules.program, below: &[], above: &mut above, terms: &mut terms, scratch: &mut scratch, limits: LIMITS, touched: None };
+            Evaluation { program: &rules.program, below: &[], fixed: &[], above: &mut above, terms: &mut terms, scratch: &mut scratch, limits: LIMITS, touched: None };
         e.run(&rules.program.fixed, &|_| true).map_err(|g| gave_up(rules, g, LIMITS))?;
         Self::finished(rules, Arc::new(terms), above.into_iter().map(Arc::new).collect())
     }
@@ -103,7 +105,8 @@ impl Base {
             }
         }
         let mut scratch = Scratch::default();
-        let mut e = Evaluation { program, below: &below, above: &mut above, terms: &mut terms, scratch: &mut scratch, limits: LIMITS, touched: None };
+        let counts: Vec<u32> = below.iter().map(|r| r.len()).collect();
+        let mut e = Evaluation { program, below: &below, fixed: &counts, above: &mut above, terms: &mut terms, scratch: &mut scratch, limits: LIMITS, touched: None };
         let again = |r: u32| program.rules.get(r as usize).is_some_and(|r| changed.contains(&r.head.0));
         e.run(&program.fixed, &again).map_err(|g| gave_up(rules, g, LIMITS))?;
         let relations = below
@@ -126,7 +129,8 @@ impl Base {
         if let Some(d) = broken {
             return Err(ReasonError::Inconsistent(rules.name_of(d.rule)));
         }
-        Ok(Self { inner: Arc::new(Inner { rules: rules.clone(), terms, relations, shown: OnceLock::new() }) })
+        let counts = relations.iter().map(|r| r.len()).collect();
+        Ok(Self { inner: Arc::new(Inner { rules: rules.clone(), terms, relations, counts, shown: OnceLock::new() }) })
     }
 
     /// The rules.

@@ -91,14 +91,16 @@ fn failed(e: &ClingoError) -> SolveError {
     SolveError::Failed(e.to_string())
 }
 
-/// Solves a program: at most `models` models within `limit`.
-pub fn solve(program: &str, models: u32, limit: Duration) -> Result<Solved, SolveError> {
+/// Solves a program: at most `models` models, within `limit` if given. Without a limit clingo runs on the caller's thread, which
+/// saves two changes of thread: right for programs that have nothing to search for.
+pub fn solve(program: &str, models: u32, limit: Option<Duration>) -> Result<Solved, SolveError> {
     let mut control = clingo::control(vec![format!("--models={models}"), "--warn=none".into()]).map_err(|e| failed(&e))?;
     if ground(&mut control, program).is_err() {
         let told: Vec<String> = messages(program).into_iter().filter(|m| m.error).map(|m| m.text).collect();
         return Err(SolveError::Failed(told.join("; ")));
     }
-    let mut handle = control.solve(SolveMode::ASYNC | SolveMode::YIELD, &[]).map_err(|e| failed(&e))?;
+    let mode = if limit.is_some() { SolveMode::ASYNC | SolveMode::YIELD } else { SolveMode::YIELD };
+    let mut handle = control.solve(mode, &[]).map_err(|e| failed(&e))?;
     let out = collect(&mut handle, limit);
     // The handle is closed whatever happened: a dropped one leaks.
     let closed = handle.close();
@@ -112,12 +114,14 @@ fn ground(control: &mut Control, program: &str) -> Result<(), ClingoError> {
     control.ground(&[Part::new("base", Vec::new())?])
 }
 
-fn collect(handle: &mut SolveHandle, limit: Duration) -> Result<Solved, SolveError> {
-    let deadline = Instant::now() + limit;
+fn collect(handle: &mut SolveHandle, limit: Option<Duration>) -> Result<Solved, SolveError> {
+    let deadline = limit.map(|l| (l, Instant::now() + l));
     let mut out = Solved::default();
     loop {
         handle.resume().map_err(|e| failed(&e))?;
-        if !handle.wait(deadline.saturating_duration_since(Instant::now())) {
+        if let Some((limit, end)) = deadline
+            && !handle.wait(end.saturating_duration_since(Instant::now()))
+        {
             handle.cancel().map_err(|e| failed(&e))?;
             return Err(SolveError::Timeout(limit));
         }
@@ -158,7 +162,7 @@ fn term(s: Symbol) -> Result<Term, SolveError> {
 mod tests {
     use super::*;
 
-    const SECOND: Duration = Duration::from_secs(1);
+    const SECOND: Option<Duration> = Some(Duration::from_secs(1));
 
     #[test]
     fn finds_models_and_says_what_is_wrong() {
@@ -166,7 +170,7 @@ mod tests {
         assert_eq!(one.models, vec![vec![Atom::parse("p(1,\"a b\")").unwrap(), Atom::parse("q(1)").unwrap()]]);
         assert!(one.complete);
         assert_eq!(solve("a :- not b. b :- not a.", 2, SECOND).unwrap().models.len(), 2);
-        assert_eq!(solve("a. :- a.", 2, SECOND).unwrap().models.len(), 0);
+        assert_eq!(solve("a. :- a.", 2, None).unwrap().models.len(), 0);
         let SolveError::Failed(text) = solve("p(", 2, SECOND).unwrap_err() else { panic!() };
         assert!(text.contains("syntax error"), "{text}");
         let odd = messages("p(a+1). r.");
@@ -177,6 +181,6 @@ mod tests {
     fn stops_when_time_is_up() {
         // Pigeons that do not fit: a search without end.
         let hard = "{ in(P,H) : H = 1..11 } = 1 :- P = 1..12. :- in(P,H), in(Q,H), P < Q.";
-        assert_eq!(solve(hard, 1, Duration::from_millis(50)), Err(SolveError::Timeout(Duration::from_millis(50))));
+        assert_eq!(solve(hard, 1, Some(Duration::from_millis(50))), Err(SolveError::Timeout(Duration::from_millis(50))));
     }
 }

@@ -11,6 +11,7 @@ use super::eval::run::Touched;
 use super::eval::store::Relation;
 use super::eval::terms::Terms;
 use super::eval::{Evaluation, FALSE, Limits, Scratch};
+use super::rules::Workspace;
 use super::proof::{Builder, Proof, WhyNot};
 use super::slice::{self, Slice};
 use crate::term::Atom;
@@ -54,7 +55,15 @@ pub struct Outcome {
     pub(super) above: Vec<Relation>,
     pub(super) terms: Terms,
     pub(super) facts: Vec<Atom>,
+    scratch: Scratch,
     shown: Vec<Atom>,
+}
+
+impl Drop for Outcome {
+    fn drop(&mut self) {
+        let (above, terms, scratch) = (std::mem::take(&mut self.above), std::mem::take(&mut self.terms), std::mem::take(&mut self.scratch));
+        self.base.rules().give_back(Workspace { above, terms, scratch });
+    }
 }
 
 impl Outcome {
@@ -102,7 +111,8 @@ pub fn decide(base: &Base, facts: &[Atom], how: Reasoner, budget: &Budget) -> Re
     let mut outcome = evaluate(base, facts, budget, touched.as_mut())?;
     let Some(touched) = touched else { return Ok(outcome) };
     let slice = slice::of_decision(&outcome, &touched);
-    let model = one_model(&slice, budget)?;
+    let search = !base.rules().left.is_empty();
+    let model = one_model(&slice, search.then_some(budget.solve))?;
     if how != Reasoner::Clingo {
         compare(&outcome, &model, &slice)?;
     }
@@ -115,8 +125,15 @@ pub fn decide(base: &Base, facts: &[Atom], how: Reasoner, budget: &Budget) -> Re
     Ok(outcome)
 }
 
-fn one_model(slice: &Slice, budget: &Budget) -> Result<Vec<Atom>, ReasonError> {
-    let solved = super::clingo::solve(&slice.text(), 2, budget.solve).map_err(|e| match e {
+/// The program that clingo gets to confirm a decision: also what a reproducer holds.
+pub fn slice(base: &Base, facts: &[Atom], budget: &Budget) -> Result<Slice, ReasonError> {
+    let mut touched = Touched::new();
+    let outcome = evaluate(base, facts, budget, Some(&mut touched))?;
+    Ok(slice::of_decision(&outcome, &touched))
+}
+
+fn one_model(slice: &Slice, limit: Option<Duration>) -> Result<Vec<Atom>, ReasonError> {
+    let solved = super::clingo::solve(&slice.text(), 2, limit).map_err(|e| match e {
         SolveError::Timeout(t) => ReasonError::OverBudget { what: "milliseconds of solving", limit: u64::try_from(t.as_millis()).unwrap_or(u64::MAX) },
         SolveError::Unrepresentable => ReasonError::Unrepresentable("a shown atom".into()),
         SolveError::Failed(text) => ReasonError::Clingo(text),
@@ -154,8 +171,9 @@ fn evaluate(base: &Base, facts: &[Atom], budget: &Budget, touched: Option<&mut T
     let rules = base.rules();
     let program = &rules.program;
     let below = &base.inner.relations;
-    let mut terms = Terms::over(&base.inner.terms);
-    let mut above = program.relations();
+    let Workspace { mut above, mut terms, mut scratch } = rules.workspace();
+    terms.reset(&base.inner.terms);
+    (scratch.rows, scratch.steps) = (0, 0);
     let mut seen: BTreeMap<(&str, usize), u32> = BTreeMap::new();
     for a in facts {
         let key = (&*a.name, a.args.len());
@@ -172,8 +190,7 @@ fn evaluate(base: &Base, facts: &[Atom], budget: &Budget, touched: Option<&mut T
         insert_fact(rules, &mut terms, below, &mut above, relation, a);
     }
     let limits = Limits { rows: budget.max_atoms, steps: budget.max_steps };
-    let mut scratch = Scratch::default();
-    let mut e = Evaluation { program, below, above: &mut above, terms: &mut terms, scratch: &mut scratch, limits, touched };
+    let mut e = Evaluation { program, below, fixed: &base.inner.counts, above: &mut above, terms: &mut terms, scratch: &mut scratch, limits, touched };
     e.run(&program.moving, &|_| true).map_err(|g| gave_up(rules, g, limits))?;
     if let Some(d) = program.layouts.ids.get(&(FALSE.into(), 0)).and_then(|r| above.get(*r as usize)).and_then(|r| r.derived.first()) {
         return Err(ReasonError::Inconsistent(rules.name_of(d.rule)));
@@ -187,5 +204,5 @@ fn evaluate(base: &Base, facts: &[Atom], budget: &Budget, touched: Option<&mut T
         }
     }
     shown.sort();
-    Ok(Outcome { base: base.clone(), above, terms, facts: facts.to_vec(), shown })
+    Ok(Outcome { base: base.clone(), above, terms, scratch, facts: facts.to_vec(), shown })
 }

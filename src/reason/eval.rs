@@ -59,6 +59,11 @@ pub struct Query {
 }
 
 impl Compiled {
+    /// The relations of its positive literals, in the order of its body.
+    pub fn needs(&self) -> &[RelId] {
+        &self.needs
+    }
+
     /// Any of its plans: all contain the same steps for the aggregates and conditions inside.
     pub fn any_plan(&self) -> Option<&Plan> {
         self.default.as_ref().or_else(|| self.starts.first().map(|(_, p)| p))
@@ -211,7 +216,7 @@ impl Program {
                 if open_row(terms, v, row, &mut opened).is_some()
                     && let (Some(target), Some(layout)) = (above.get_mut(v.relation as usize), self.layouts.layouts.get(v.relation as usize))
                 {
-                    target.push(layout, &opened, Derived { rule: FACT, binding: 0 });
+                    target.push(layout, &opened, Derived { rule, binding: 0 });
                 }
             }
         }
@@ -281,6 +286,8 @@ pub struct Evaluation<'a> {
     pub above: &'a mut Vec<Relation>,
     /// Terms.
     pub terms: &'a mut Terms,
+    /// How many rows each static relation has.
+    pub fixed: &'a [u32],
     /// Scratch memory.
     pub scratch: &'a mut Scratch,
     /// Limits.
@@ -338,7 +345,7 @@ impl Evaluation<'_> {
     }
 
     fn rows(&self, r: RelId) -> u32 {
-        self.above.get(r as usize).map_or(0, Relation::len) + self.below.get(r as usize).map_or(0, |b| b.len())
+        self.above.get(r as usize).map_or(0, Relation::len) + self.fixed.get(r as usize).copied().unwrap_or(0)
     }
 
     fn fire(&mut self, rule: u32, delta: Option<(usize, std::ops::Range<u32>)>) -> Result<(), GaveUp> {
@@ -364,6 +371,7 @@ impl Evaluation<'_> {
         let mut run = Run {
             terms: self.terms,
             below: self.below,
+            fixed: self.fixed,
             above: self.above,
             arities: &program.arities,
             regs,

@@ -1,13 +1,14 @@
 //! From rule files to rules that can be run: read, checked, ordered and compiled once.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use super::analyse::{Analysis, analyse, heads};
 use super::eval::plan::NoPlan;
-use super::eval::store::RelId;
+use super::eval::store::{RelId, Relation};
 use super::eval::terms::Terms;
-use super::eval::{Program, Query, Stratum, normal};
+use super::eval::{Program, Query, Scratch, Stratum, normal};
+use super::slice::{Supply, supplies, without_bounds};
 use super::syntax::{Expr, Head, Item, Kind, Literal, Predicate, Statement, parse};
 use crate::diag::{Diagnostic, Origin, Severity, Source, did_you_mean};
 use crate::term::Name;
@@ -51,7 +52,46 @@ pub struct Rules {
     pub(super) left: Vec<usize>,
     /// Stored and turn predicates that session and turn give.
     pub(super) moving: BTreeSet<Predicate>,
+    /// The statements as clingo gets them.
+    pub(super) texts: Vec<Name>,
+    /// Where the rows of each rule's literals can come from.
+    pub(super) supplies: Vec<Vec<Supply>>,
+    /// Memory of finished decisions, for the next ones.
+    pub(super) pool: Mutex<Vec<Workspace>>,
     warnings: Vec<Diagnostic>,
+}
+
+/// The memory of one decision.
+#[derive(Debug, Default)]
+pub(super) struct Workspace {
+    pub above: Vec<Relation>,
+    pub terms: Terms,
+    pub scratch: Scratch,
+}
+
+/// How many workspaces are kept, and how many rows or terms one may hold.
+const POOLED: usize = 4;
+const POOLED_ROWS: usize = 50_000;
+
+impl Rules {
+    /// Memory for a decision, empty.
+    pub(super) fn workspace(&self) -> Workspace {
+        let kept = self.pool.lock().ok().and_then(|mut p| p.pop());
+        kept.unwrap_or_else(|| Workspace { above: self.program.relations(), ..Workspace::default() })
+    }
+
+    /// Takes memory back.
+    pub(super) fn give_back(&self, mut w: Workspace) {
+        if w.above.len() != self.program.arities.len() || w.terms.own() > POOLED_ROWS || w.scratch.rows > POOLED_ROWS {
+            return;
+        }
+        w.above.iter_mut().for_each(Relation::clear);
+        if let Ok(mut p) = self.pool.lock()
+            && p.len() < POOLED
+        {
+            p.push(w);
+        }
+    }
 }
 
 struct Loader {
@@ -145,8 +185,10 @@ impl Rules {
             by_head.entry(r.head.0).or_default().push(u32::try_from(n).unwrap_or(u32::MAX));
         }
         let queries = queries(&mut program, &by_head);
+        let texts = statements.iter().map(without_bounds).collect();
+        let supplies = supplies(&program.rules, &program.moving);
         let terms = Arc::new(std::mem::take(&mut program.terms));
-        Ok(Self { statements, signature: signature.clone(), analysis, program, terms, shown, by_head, queries, left, moving, warnings })
+        Ok(Self { statements, signature: signature.clone(), analysis, program, terms, shown, by_head, queries, left, moving, texts, supplies, pool: Mutex::new(Vec::new()), warnings })
     }
 
     /// What is probably not meant, but no error.

@@ -3,13 +3,14 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use super::analyse::mentions;
+use super::analyse::{mentions, patterns_meet};
 use super::base::Base;
 use super::decide::Outcome;
-use super::eval::Stratum;
 use super::eval::run::Touched;
+use super::eval::store::{FACT, RelId};
+use super::eval::{Compiled, Stratum, plain};
 use super::rules::Rules;
-use super::syntax::Kind;
+use super::syntax::{Item, Kind, Literal, Rel, Sign, Statement};
 use crate::term::{Atom, Name};
 
 /// A program in clingo's language.
@@ -32,15 +33,59 @@ impl Slice {
     }
 }
 
-/// The rules of a decision: those that are not static, and those left to clingo.
-pub fn moving_rules(rules: &Rules) -> String {
-    text(rules, &rules.program.moving)
+/// Where the rows of a positive literal can come from.
+#[derive(Clone, Debug)]
+pub struct Supply {
+    /// The relation it reads.
+    relation: RelId,
+    /// The rules whose heads it can meet.
+    producers: Vec<u32>,
 }
 
-fn text(rules: &Rules, strata: &[Stratum]) -> String {
-    let ids = strata.iter().flat_map(|s| &s.rules).filter_map(|r| rules.program.rules.get(*r as usize)).map(|r| r.statement);
-    let wanted: BTreeSet<usize> = ids.chain(rules.left.iter().copied()).collect();
-    write_statements(rules, |n| wanted.contains(&n))
+/// For each rule, the supplies of its positive literals; for static rules nothing, since their rows are facts of the slice.
+pub fn supplies(rules: &[Compiled], moving: &[Stratum]) -> Vec<Vec<Supply>> {
+    let ids: Vec<u32> = moving.iter().flat_map(|s| s.rules.iter().copied()).collect();
+    let mut out = vec![Vec::new(); rules.len()];
+    for id in &ids {
+        let Some(rule) = rules.get(*id as usize) else { continue };
+        let found = rule.body.iter().filter_map(plain).zip(rule.needs()).map(|(atom, relation)| {
+            let producers = ids.iter().copied().filter(|p| rules.get(*p as usize).is_some_and(|p| patterns_meet(&p.pattern, atom))).collect();
+            Supply { relation: *relation, producers }
+        });
+        if let Some(slot) = out.get_mut(*id as usize) {
+            *slot = found.collect();
+        }
+    }
+    out
+}
+
+/// The statements that can fire on a decision's facts, found without looking at what the evaluator derived.
+fn possible(outcome: &Outcome) -> BTreeSet<usize> {
+    let base = outcome.base();
+    let rules = base.rules();
+    let told = |r: RelId| {
+        base.inner.counts.get(r as usize).is_some_and(|n| *n > 0) || outcome.above.get(r as usize).is_some_and(|r| r.derived.iter().any(|d| d.rule == FACT))
+    };
+    let mut fires = vec![false; rules.program.rules.len()];
+    loop {
+        let mut grew = false;
+        for id in rules.program.moving.iter().flat_map(|s| &s.rules) {
+            let n = *id as usize;
+            if fires.get(n).copied().unwrap_or(true) {
+                continue;
+            }
+            let ready = rules.supplies.get(n).is_some_and(|s| s.iter().all(|l| told(l.relation) || l.producers.iter().any(|p| fires.get(*p as usize).copied().unwrap_or(true))));
+            if ready && let Some(f) = fires.get_mut(n) {
+                *f = true;
+                grew = true;
+            }
+        }
+        if !grew {
+            break;
+        }
+    }
+    let firing = fires.iter().enumerate().filter(|(_, f)| **f).filter_map(|(n, _)| rules.program.rules.get(n)).map(|r| r.statement);
+    firing.chain(rules.left.iter().copied()).collect()
 }
 
 fn write_statements(rules: &Rules, wanted: impl Fn(usize) -> bool) -> String {
@@ -52,11 +97,44 @@ fn write_statements(rules: &Rules, wanted: impl Fn(usize) -> bool) -> String {
             Kind::External(..) | Kind::Defined(_) | Kind::ProgramBase => false,
         };
         if take {
-            out.push_str(&s.text);
+            out.push_str(rules.texts.get(n).unwrap_or(&s.text));
             out.push('\n');
         }
     }
     out
+}
+
+/// A statement for clingo, with `X < Y` written as `(X,) < (Y,)`: the order is the same, but clingo does not reason about
+/// integer bounds. Left to itself it enumerates `0 <= X <= 1000000` and never ends on `X < Y, Y < X`.
+pub fn without_bounds(s: &Statement) -> Name {
+    let Kind::Rule { body, .. } = &s.kind else { return s.text.clone() };
+    let mut places: Vec<(usize, usize, String)> = Vec::new();
+    for (l, _) in body.iter().flat_map(Item::literals) {
+        if let Literal::Compare { sign, left, rest, span } = l
+            && rest.iter().any(|(r, _)| !matches!(r, Rel::Eq | Rel::Ne))
+            && rest.iter().all(|(r, _)| *r != Rel::Eq)
+        {
+            let sign = match sign {
+                Sign::Plain => "",
+                Sign::Not => "not ",
+                Sign::NotNot => "not not ",
+            };
+            let mut text = format!("{sign}({left},)");
+            for (r, e) in rest {
+                let _ = write!(text, " {} ({e},)", r.symbol());
+            }
+            places.push((span.start, span.end, text));
+        }
+    }
+    places.sort();
+    let mut out = s.text.to_string();
+    for (start, end, text) in places.into_iter().rev() {
+        let (from, to) = (start.wrapping_sub(s.origin.start), end.wrapping_sub(s.origin.start));
+        if out.get(from..to).is_some() {
+            out.replace_range(from..to, &text);
+        }
+    }
+    out.into()
 }
 
 /// The slice of a decision: its facts, and the static atoms that the evaluator's look-ups met.
@@ -96,7 +174,8 @@ pub fn of_decision(outcome: &Outcome, touched: &Touched) -> Slice {
             facts.extend(base.query(&p.0, p.1));
         }
     }
-    Slice { rules: moving_rules(rules), facts: facts.into_iter().collect() }
+    let fires = possible(outcome);
+    Slice { rules: write_statements(rules, |n| fires.contains(&n)), facts: facts.into_iter().collect() }
 }
 
 /// The whole program with all stored facts: the reference that slices are measured against.

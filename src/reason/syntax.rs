@@ -4,6 +4,7 @@ pub mod lex;
 pub mod parse;
 
 use std::collections::BTreeSet;
+use std::fmt;
 use std::ops::Range;
 
 use crate::diag::Origin;
@@ -334,6 +335,39 @@ impl Expr {
             out.insert(n.clone());
         });
         out
+    }
+}
+
+impl fmt::Display for Expr {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let list = |f: &mut fmt::Formatter<'_>, args: &[Expr], between: &str| -> fmt::Result {
+            for (n, a) in args.iter().enumerate() {
+                write!(f, "{}{a}", if n == 0 { "" } else { between })?;
+            }
+            Ok(())
+        };
+        match self {
+            Self::Int(n) => write!(f, "{n}"),
+            Self::Const(n) => f.write_str(n),
+            Self::Str(n) => write!(f, "{}", crate::term::Term::Str(n.clone())),
+            Self::Inf => f.write_str("#inf"),
+            Self::Sup => f.write_str("#sup"),
+            Self::Var(n, _) => f.write_str(if is_anonymous(n) { "_" } else { n }),
+            Self::Fun(n, args) => {
+                write!(f, "{n}(")?;
+                list(f, args, ",")?;
+                f.write_str(if n.is_empty() && args.len() == 1 { ",)" } else { ")" })
+            }
+            Self::Binary(op, a, b) => write!(f, "({a}{}{b})", op.symbol()),
+            Self::Neg(a) => write!(f, "(-{a})"),
+            Self::Abs(a) => write!(f, "|{a}|"),
+            Self::Interval(a, b) => write!(f, "({a}..{b})"),
+            Self::Pool(args) => {
+                f.write_str("(")?;
+                list(f, args, ";")?;
+                f.write_str(")")
+            }
+        }
     }
 }
 

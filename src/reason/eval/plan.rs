@@ -23,8 +23,8 @@ pub enum Calc {
     Neg(Box<Calc>),
     /// Absolute value.
     Abs(Box<Calc>),
-    /// A function term.
-    Fun(Name, Vec<Calc>),
+    /// A function term with the constant of its name.
+    Fun(Id, Vec<Calc>),
 }
 
 /// How a value is matched.
@@ -38,8 +38,8 @@ pub enum Match {
     Same(Slot),
     /// A ground term.
     Is(Id),
-    /// A function term with such arguments.
-    Fun(Name, Vec<Match>),
+    /// A function term with the constant of its name and such arguments.
+    Fun(Id, Vec<Match>),
     /// A computed value.
     Value(Calc),
 }
@@ -176,7 +176,7 @@ impl Layouts {
         id
     }
 
-    fn view(&mut self, base: RelId, column: usize, functor: &Name, arity: usize) -> Option<RelId> {
+    fn view(&mut self, base: RelId, column: usize, functor: &Name, constant: Id, arity: usize) -> Option<RelId> {
         let Some(layout) = self.layouts.get(base as usize) else { return None };
         if let Some(v) = layout.views.iter().find(|v| v.column == column && v.functor == *functor && v.arity == arity) {
             return Some(v.relation);
@@ -188,7 +188,7 @@ impl Layouts {
         let name = self.names.get(base as usize).cloned().unwrap_or_else(|| ("".into(), 0));
         let relation = self.add(name, columns, Some((base, place)));
         if let Some(layout) = self.layouts.get_mut(base as usize) {
-            layout.views.push(View { column, functor: functor.clone(), arity, relation });
+            layout.views.push(View { column, functor: functor.clone(), constant, arity, relation });
         }
         Some(relation)
     }
@@ -261,9 +261,10 @@ impl<'a> Compiler<'a> {
             Expr::Fun(n, args) => {
                 let args = args.iter().map(|a| self.calc(a)).collect::<Result<Vec<_>, _>>()?;
                 let ground: Option<Vec<Id>> = args.iter().map(|a| if let Calc::Id(i) = a { Some(*i) } else { None }).collect();
+                let name = self.terms.of_const(n);
                 match ground {
-                    Some(ids) => Calc::Id(self.terms.of_fun(n, &ids)),
-                    None => Calc::Fun(n.clone(), args),
+                    Some(ids) => Calc::Id(self.terms.of_fun(name, &ids)),
+                    None => Calc::Fun(name, args),
                 }
             }
             Expr::Binary(op, a, b) => Calc::Binary(*op, Box::new(self.calc(a)?), Box::new(self.calc(b)?)),
@@ -280,7 +281,7 @@ impl<'a> Compiler<'a> {
                 let s = self.slot(n);
                 if bound.insert(s) { Match::Bind(s) } else { Match::Same(s) }
             }
-            Expr::Fun(n, args) if !self.ready(e, bound) => Match::Fun(n.clone(), args.iter().map(|a| self.pattern(a, bound)).collect::<Result<_, _>>()?),
+            Expr::Fun(n, args) if !self.ready(e, bound) => Match::Fun(self.terms.of_const(n), args.iter().map(|a| self.pattern(a, bound)).collect::<Result<_, _>>()?),
             e => match self.calc(e)? {
                 Calc::Id(i) => Match::Is(i),
                 c => Match::Value(c),
@@ -295,7 +296,7 @@ impl<'a> Compiler<'a> {
             if let Expr::Fun(f, args) = e
                 && !f.is_empty()
                 && !e.vars().is_empty()
-                && let Some(relation) = self.layouts.view(base, c, f, args.len())
+                && let Some(relation) = self.layouts.view(base, c, f, self.terms.of_const(f), args.len())
             {
                 let mut columns = atom.args.clone();
                 columns.splice(c..=c, args.iter().cloned());

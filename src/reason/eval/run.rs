@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::plan::{Calc, Lookup, Match, Slot, Step};
 use super::store::{NO_ROW, RelId, Relation, key_hash};
-use super::terms::{Id, Node, Terms};
+use super::terms::{Id, Terms};
 use crate::reason::syntax::{Fold, Op};
 
 /// The value of a register nobody has set.
@@ -33,6 +33,8 @@ pub struct Run<'a> {
     pub terms: &'a mut Terms,
     /// Static relations by number; empty while they are themselves built.
     pub below: &'a [Arc<Relation>],
+    /// How many rows each of them has, close together.
+    pub fixed: &'a [u32],
     /// The relations under construction.
     pub above: &'a [Relation],
     /// Numbers of columns by relation.
@@ -185,7 +187,10 @@ impl<'a> Run<'a> {
         let r = lookup.relation as usize;
         let arity = self.arities[r];
         let hash = key_hash(key.iter().take(lookup.hashed).map(|(_, v)| *v));
-        if below && let Some(relation) = self.below.get(r).map(|a| &**a).filter(|r| !r.is_empty()) {
+        if below
+            && self.fixed.get(r).is_some_and(|n| *n > 0)
+            && let Some(relation) = self.below.get(r)
+        {
             let (mut row, chained) = relation.first(lookup.index, hash);
             while row != NO_ROW {
                 self.count()?;
@@ -247,13 +252,12 @@ impl<'a> Run<'a> {
             Match::Is(i) => *i == v,
             Match::Value(c) => self.calc(c)? == Some(v),
             Match::Fun(name, args) => {
-                let Some(Node::Fun(n, found)) = self.terms.node(v) else { return Ok(false) };
-                if found.len() != args.len() || n != name {
+                let Some((n, found)) = self.terms.fun(v) else { return Ok(false) };
+                if found.len() != args.len() || n != *name {
                     return Ok(false);
                 }
-                let mut ids = [0; KEY];
                 if found.len() > KEY {
-                    let found = found.clone();
+                    let found = found.to_vec();
                     for (m, v) in args.iter().zip(found) {
                         if !self.matches(m, v)? {
                             return Ok(false);
@@ -261,6 +265,7 @@ impl<'a> Run<'a> {
                     }
                     return Ok(true);
                 }
+                let mut ids = [0; KEY];
                 ids[..found.len()].copy_from_slice(found);
                 for (m, v) in args.iter().zip(ids) {
                     if !self.matches(m, v)? {
@@ -285,13 +290,13 @@ impl<'a> Run<'a> {
                         let Some(v) = self.calc(a)? else { return Ok(None) };
                         ids.push(v);
                     }
-                    return Ok(Some(self.terms.of_fun(n, &ids)));
+                    return Ok(Some(self.terms.of_fun(*n, &ids)));
                 }
                 for (slot, a) in ids.iter_mut().zip(args) {
                     let Some(v) = self.calc(a)? else { return Ok(None) };
                     *slot = v;
                 }
-                Some(self.terms.of_fun(n, &ids[..args.len()]))
+                Some(self.terms.of_fun(*n, &ids[..args.len()]))
             }
             Calc::Neg(a) => self.number(a, |n| n.checked_neg())?,
             Calc::Abs(a) => self.number(a, |n| n.checked_abs())?,
@@ -332,40 +337,56 @@ impl<'a> Run<'a> {
         Ok(Some(all))
     }
 
-    /// The tuples of an aggregate, each once, in clingo's order of discovery being irrelevant.
-    pub fn tuples(&mut self, elements: &[(Vec<Step>, Vec<Calc>)]) -> Result<Vec<Vec<Id>>, Stop> {
-        let mut out: Vec<Vec<Id>> = Vec::new();
+    /// The first terms of an aggregate's tuples, each tuple counted once.
+    fn firsts(&mut self, elements: &[(Vec<Step>, Vec<Calc>)]) -> Result<Vec<Id>, Stop> {
+        // Tuples of up to three terms fit a number; the length keeps those of different elements apart.
+        let mut narrow: Vec<u128> = Vec::new();
+        let mut wide: Vec<Vec<Id>> = Vec::new();
         for (steps, terms) in elements {
-            self.inner(|run| {
-                run.go(steps, 0, &mut |run| {
+            let mut done = |run: &mut Self| {
+                if terms.len() > 3 {
                     let mut tuple = Vec::with_capacity(terms.len());
                     for t in terms {
                         let Some(v) = run.calc(t)? else { return Ok(false) };
                         tuple.push(v);
                     }
-                    out.push(tuple);
-                    Ok(false)
-                })
-            })?;
+                    wide.push(tuple);
+                    return Ok(false);
+                }
+                let mut key = terms.len() as u128;
+                for t in terms {
+                    let Some(v) = run.calc(t)? else { return Ok(false) };
+                    key = key << 32 | u128::from(v);
+                }
+                narrow.push(key << (32 * (3 - terms.len())));
+                Ok(false)
+            };
+            let kept = self.deepest.take();
+            let out = self.go(steps, 0, &mut done);
+            self.deepest = kept;
+            out?;
         }
-        out.sort_unstable();
-        out.dedup();
-        Ok(out)
+        narrow.sort_unstable();
+        narrow.dedup();
+        wide.sort_unstable();
+        wide.dedup();
+        let first = |key: &u128| u32::try_from(key >> 64 & u128::from(u32::MAX)).unwrap_or(0);
+        Ok(narrow.iter().map(first).chain(wide.iter().filter_map(|t| t.first().copied())).collect())
     }
 
     fn fold(&mut self, fold: Fold, elements: &[(Vec<Step>, Vec<Calc>)]) -> Result<Option<Id>, Stop> {
-        let tuples = self.tuples(elements)?;
-        let firsts = tuples.iter().filter_map(|t| t.first().copied());
+        let firsts = self.firsts(elements)?;
+        let numbers = || firsts.iter().filter_map(|v| self.terms.int(*v)).map(i64::from);
         Ok(Some(match fold {
-            Fold::Count => self.whole(i64::try_from(tuples.len()).unwrap_or(i64::MAX))?,
-            Fold::Sum => self.whole(firsts.filter_map(|v| self.terms.int(v)).map(i64::from).sum())?,
-            Fold::SumPlus => self.whole(firsts.filter_map(|v| self.terms.int(v)).filter(|n| *n > 0).map(i64::from).sum())?,
-            Fold::Min => match firsts.min_by(|a, b| self.terms.order(*a, *b)) {
-                Some(v) => v,
+            Fold::Count => self.whole(i64::try_from(firsts.len()).unwrap_or(i64::MAX))?,
+            Fold::Sum => self.whole(numbers().sum())?,
+            Fold::SumPlus => self.whole(numbers().filter(|n| *n > 0).sum())?,
+            Fold::Min => match firsts.iter().min_by(|a, b| self.terms.order(**a, **b)) {
+                Some(v) => *v,
                 None => self.terms.of_sup(),
             },
-            Fold::Max => match firsts.max_by(|a, b| self.terms.order(*a, *b)) {
-                Some(v) => v,
+            Fold::Max => match firsts.iter().max_by(|a, b| self.terms.order(**a, **b)) {
+                Some(v) => *v,
                 None => self.terms.of_inf(),
             },
         }))

@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::terms::{Id, Node, Terms};
+use super::terms::{Id, Terms};
 
 /// A predicate's number.
 pub type RelId = u32;
@@ -13,7 +13,7 @@ pub const NO_ROW: u32 = u32::MAX;
 /// The rule number of a row that is a fact of a file or of the caller.
 pub const FACT: u32 = u32::MAX;
 /// Relations with fewer rows are scanned, not indexed.
-const SMALL: u32 = 12;
+const SMALL: u32 = 24;
 
 /// The rule that derived a row and where the binding of its variables begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,6 +51,8 @@ pub struct View {
     pub column: usize,
     /// The function's name.
     pub functor: crate::term::Name,
+    /// The same as an interned constant.
+    pub constant: Id,
     /// Its number of arguments.
     pub arity: usize,
     /// The relation of the opened rows.
@@ -77,6 +79,11 @@ pub fn key_hash(values: impl Iterator<Item = Id>) -> u64 {
         h = (h.rotate_left(5) ^ u64::from(v)).wrapping_mul(0x517c_c1b7_2722_0a95);
     }
     h ^ (h >> 29)
+}
+
+/// Equality of short rows, without a call.
+fn same(a: &[Id], b: &[Id]) -> bool {
+    a.iter().zip(b).all(|(x, y)| x == y)
 }
 
 impl Relation {
@@ -117,12 +124,12 @@ impl Relation {
     pub fn find(&self, values: &[Id]) -> Option<u32> {
         let arity = values.len();
         if !self.built {
-            return (0..self.len()).find(|r| self.row(arity, *r) == values);
+            return (0..self.len()).find(|r| same(self.row(arity, *r), values));
         }
         let index = self.indexes.first()?;
         let mut at = index.ends.get(&key_hash(values.iter().copied()))?.0;
         while at != NO_ROW {
-            if self.row(arity, at) == values {
+            if same(self.row(arity, at), values) {
                 return Some(at);
             }
             at = index.next.get(at as usize).copied().unwrap_or(NO_ROW);
@@ -198,8 +205,8 @@ impl Relation {
 
 /// Opens a row for a view: the values with the function's arguments in its column's place; `None` if the column holds something else.
 pub fn open_row(terms: &Terms, view: &View, row: &[Id], out: &mut Vec<Id>) -> Option<()> {
-    let Node::Fun(name, args) = terms.node(*row.get(view.column)?)? else { return None };
-    if args.len() != view.arity || *name != view.functor {
+    let (name, args) = terms.fun(*row.get(view.column)?)?;
+    if args.len() != view.arity || name != view.constant {
         return None;
     }
     out.clear();

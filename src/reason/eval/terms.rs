@@ -24,8 +24,15 @@ pub enum Node {
     Const(Name),
     /// A string.
     Str(Name),
-    /// A function term with at least one argument; a tuple has the empty name.
-    Fun(Name, Box<[Id]>),
+    /// A function term with at least one argument: its name as a constant (empty for a tuple), and where its arguments stand.
+    Fun {
+        /// The id of the constant of the same name.
+        name: Id,
+        /// First argument in the table's store.
+        start: u32,
+        /// Number of arguments.
+        len: u32,
+    },
     /// `#inf`
     Inf,
     /// `#sup`
@@ -38,6 +45,8 @@ pub struct Terms {
     parent: Option<Arc<Terms>>,
     start: u32,
     nodes: Vec<Node>,
+    /// The arguments of all function terms of this table, one after the other.
+    args: Vec<Id>,
     /// From a term's hash to the first term that has it; `next` leads to the others.
     first: FxHashMap<u64, Id>,
     next: Vec<Id>,
@@ -73,6 +82,7 @@ impl Terms {
         }
         self.start = parent.len();
         self.nodes.clear();
+        self.args.clear();
         self.first.clear();
         self.next.clear();
     }
@@ -89,6 +99,29 @@ impl Terms {
         table.nodes.get((id - table.start) as usize)
     }
 
+    /// The name and arguments of a function term.
+    pub fn fun(&self, id: Id) -> Option<(Id, &[Id])> {
+        if id & SMALL != 0 {
+            return None;
+        }
+        let mut table = self;
+        while id < table.start {
+            table = table.parent.as_deref()?;
+        }
+        match table.nodes.get((id - table.start) as usize)? {
+            Node::Fun { name, start, len } => Some((*name, table.args.get(*start as usize..(*start + *len) as usize)?)),
+            _ => None,
+        }
+    }
+
+    /// The text of a constant.
+    fn name(&self, id: Id) -> Option<&Name> {
+        match self.node(id)? {
+            Node::Const(n) => Some(n),
+            _ => None,
+        }
+    }
+
     /// The value of a number.
     pub fn int(&self, id: Id) -> Option<i32> {
         if id & SMALL != 0 {
@@ -102,42 +135,57 @@ impl Terms {
 
     /// The id of a number.
     pub fn of_int(&mut self, n: i32) -> Id {
-        if SMALL_RANGE.contains(&n) { n.cast_unsigned() | SMALL } else { self.intern(hash_int(n), |x| matches!(x, Node::Int(m) if *m == n), || Node::Int(n)) }
+        if SMALL_RANGE.contains(&n) { n.cast_unsigned() | SMALL } else { self.intern(hash_int(n), |_, x| matches!(x, Node::Int(m) if *m == n), || Node::Int(n)) }
     }
 
     /// The id of a number if it has one already.
     pub fn find_int(&self, n: i32) -> Option<Id> {
-        if SMALL_RANGE.contains(&n) { Some(n.cast_unsigned() | SMALL) } else { self.find(hash_int(n), |x| matches!(x, Node::Int(m) if *m == n)) }
+        if SMALL_RANGE.contains(&n) { Some(n.cast_unsigned() | SMALL) } else { self.find(hash_int(n), |_, x| matches!(x, Node::Int(m) if *m == n)) }
     }
 
     /// The id of a constant.
     pub fn of_const(&mut self, n: &Name) -> Id {
-        self.intern(hash_text(1, n), |x| matches!(x, Node::Const(m) if m == n), || Node::Const(n.clone()))
+        self.intern(hash_text(1, n), |_, x| matches!(x, Node::Const(m) if m == n), || Node::Const(n.clone()))
+    }
+
+    /// The id of a constant if it has one already.
+    pub fn find_const(&self, n: &Name) -> Option<Id> {
+        self.find(hash_text(1, n), |_, x| matches!(x, Node::Const(m) if m == n))
     }
 
     /// The id of a string.
     pub fn of_str(&mut self, n: &Name) -> Id {
-        self.intern(hash_text(2, n), |x| matches!(x, Node::Str(m) if m == n), || Node::Str(n.clone()))
+        self.intern(hash_text(2, n), |_, x| matches!(x, Node::Str(m) if m == n), || Node::Str(n.clone()))
     }
 
-    /// The id of a function term over interned arguments.
-    pub fn of_fun(&mut self, name: &Name, args: &[Id]) -> Id {
-        self.intern(hash_fun(name, args), |x| matches!(x, Node::Fun(m, a) if **a == *args && m == name), || Node::Fun(name.clone(), args.into()))
+    /// The id of a function term over interned arguments; `name` is the constant of its name.
+    pub fn of_fun(&mut self, name: Id, args: &[Id]) -> Id {
+        let hash = hash_fun(name, args);
+        if let Some(id) = self.find_hashed(hash, name, args) {
+            return id;
+        }
+        let (start, len) = (u32::try_from(self.args.len()).unwrap_or(u32::MAX), u32::try_from(args.len()).unwrap_or(u32::MAX));
+        self.args.extend_from_slice(args);
+        self.push(hash, Node::Fun { name, start, len })
     }
 
     /// The id of a function term if it has one already.
-    pub fn find_fun(&self, name: &Name, args: &[Id]) -> Option<Id> {
-        self.find(hash_fun(name, args), |x| matches!(x, Node::Fun(m, a) if **a == *args && m == name))
+    pub fn find_fun(&self, name: Id, args: &[Id]) -> Option<Id> {
+        self.find_hashed(hash_fun(name, args), name, args)
+    }
+
+    fn find_hashed(&self, hash: u64, name: Id, args: &[Id]) -> Option<Id> {
+        self.find(hash, |table, x| matches!(x, Node::Fun { name: n, start, len } if *n == name && *len as usize == args.len() && table.args.iter().skip(*start as usize).zip(args).all(|(a, b)| a == b)))
     }
 
     /// The id of `#inf`.
     pub fn of_inf(&mut self) -> Id {
-        self.intern(11, |x| *x == Node::Inf, || Node::Inf)
+        self.intern(11, |_, x| *x == Node::Inf, || Node::Inf)
     }
 
     /// The id of `#sup`.
     pub fn of_sup(&mut self) -> Id {
-        self.intern(12, |x| *x == Node::Sup, || Node::Sup)
+        self.intern(12, |_, x| *x == Node::Sup, || Node::Sup)
     }
 
     /// The id of a ground term.
@@ -147,6 +195,7 @@ impl Terms {
             Term::Const(n) => self.of_const(n),
             Term::Str(n) => self.of_str(n),
             Term::Fun(n, args) => {
+                let n = self.of_const(n);
                 let mut small = [0; 8];
                 if let Some(ids) = small.get_mut(..args.len()) {
                     for (slot, a) in ids.iter_mut().zip(args) {
@@ -165,11 +214,11 @@ impl Terms {
     pub fn find_term(&self, t: &Term) -> Option<Id> {
         match t {
             Term::Int(n) => self.find_int(*n),
-            Term::Const(n) => self.find(hash_text(1, n), |x| matches!(x, Node::Const(m) if m == n)),
-            Term::Str(n) => self.find(hash_text(2, n), |x| matches!(x, Node::Str(m) if m == n)),
+            Term::Const(n) => self.find_const(n),
+            Term::Str(n) => self.find(hash_text(2, n), |_, x| matches!(x, Node::Str(m) if m == n)),
             Term::Fun(n, args) => {
                 let ids: Option<Vec<Id>> = args.iter().map(|a| self.find_term(a)).collect();
-                self.find_fun(n, &ids?)
+                self.find_fun(self.find_const(n)?, &ids?)
             }
         }
     }
@@ -183,7 +232,10 @@ impl Terms {
             Node::Int(n) => Some(Term::Int(*n)),
             Node::Const(n) => Some(Term::Const(n.clone())),
             Node::Str(n) => Some(Term::Str(n.clone())),
-            Node::Fun(n, args) => Some(Term::Fun(n.clone(), args.iter().map(|a| self.term(*a)).collect::<Option<_>>()?)),
+            Node::Fun { .. } => {
+                let (name, args) = self.fun(id)?;
+                Some(Term::Fun(self.name(name)?.clone(), args.iter().map(|a| self.term(*a)).collect::<Option<_>>()?))
+            }
             Node::Inf | Node::Sup => None,
         }
     }
@@ -203,45 +255,43 @@ impl Terms {
         }
         match (self.node(a), self.node(b)) {
             (Some(Node::Const(x)), Some(Node::Const(y))) | (Some(Node::Str(x)), Some(Node::Str(y))) => x.cmp(y),
-            (Some(Node::Fun(f, x)), Some(Node::Fun(g, y))) => x
-                .len()
-                .cmp(&y.len())
-                .then_with(|| f.cmp(g))
-                .then_with(|| x.iter().zip(y).map(|(a, b)| self.order(*a, *b)).find(|o| o.is_ne()).unwrap_or(Ordering::Equal)),
+            (Some(Node::Fun { .. }), Some(Node::Fun { .. })) => {
+                let (Some((f, x)), Some((g, y))) = (self.fun(a), self.fun(b)) else { return Ordering::Equal };
+                let names = || self.name(f).cmp(&self.name(g));
+                let arguments = || x.iter().zip(y).map(|(a, b)| self.order(*a, *b)).find(|o| o.is_ne()).unwrap_or(Ordering::Equal);
+                x.len().cmp(&y.len()).then_with(names).then_with(arguments)
+            }
             (x, y) => rank(x).cmp(&rank(y)),
         }
     }
 
-    fn chain_find(&self, hash: u64, same: &impl Fn(&Node) -> bool) -> Option<Id> {
-        let mut at = *self.first.get(&hash)?;
-        while at != NONE {
-            let i = (at - self.start) as usize;
-            if self.nodes.get(i).is_some_and(same) {
-                return Some(at);
+    fn find(&self, hash: u64, same: impl Fn(&Self, &Node) -> bool) -> Option<Id> {
+        let mut next = Some(self);
+        while let Some(table) = next {
+            let mut at = table.first.get(&hash).copied().unwrap_or(NONE);
+            while at != NONE {
+                let i = (at - table.start) as usize;
+                if table.nodes.get(i).is_some_and(|n| same(table, n)) {
+                    return Some(at);
+                }
+                at = table.next.get(i).copied().unwrap_or(NONE);
             }
-            at = self.next.get(i).copied().unwrap_or(NONE);
+            next = table.parent.as_deref();
         }
         None
     }
 
-    fn find(&self, hash: u64, same: impl Fn(&Node) -> bool) -> Option<Id> {
-        let mut table = Some(self);
-        while let Some(t) = table {
-            if let Some(id) = t.chain_find(hash, &same) {
-                return Some(id);
-            }
-            table = t.parent.as_deref();
+    fn intern(&mut self, hash: u64, same: impl Fn(&Self, &Node) -> bool, make: impl FnOnce() -> Node) -> Id {
+        match self.find(hash, same) {
+            Some(id) => id,
+            None => self.push(hash, make()),
         }
-        None
     }
 
-    fn intern(&mut self, hash: u64, same: impl Fn(&Node) -> bool, make: impl FnOnce() -> Node) -> Id {
-        if let Some(id) = self.find(hash, same) {
-            return id;
-        }
+    fn push(&mut self, hash: u64, node: Node) -> Id {
         let id = self.len();
         let next = self.first.insert(hash, id).unwrap_or(NONE);
-        self.nodes.push(make());
+        self.nodes.push(node);
         self.next.push(next);
         id
     }
@@ -253,7 +303,7 @@ fn rank(n: Option<&Node>) -> u8 {
         None | Some(Node::Int(_)) => 1,
         Some(Node::Const(_)) => 2,
         Some(Node::Str(_)) => 3,
-        Some(Node::Fun(..)) => 4,
+        Some(Node::Fun { .. }) => 4,
         Some(Node::Sup) => 5,
     }
 }
@@ -270,7 +320,7 @@ fn hash_text(kind: u8, t: &str) -> u64 {
     h.finish()
 }
 
-fn hash_fun(name: &str, args: &[Id]) -> u64 {
+fn hash_fun(name: Id, args: &[Id]) -> u64 {
     let mut h = FxHasher::default();
     (3u8, name, args).hash(&mut h);
     h.finish()

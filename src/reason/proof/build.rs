@@ -164,6 +164,7 @@ impl<'a> Builder<'a> {
         let mut run = Run {
             terms: &mut self.terms,
             below: &self.outcome.base.inner.relations,
+            fixed: &self.outcome.base.inner.counts,
             above: &self.outcome.above,
             arities: &program.arities,
             regs: &mut regs,
@@ -261,6 +262,7 @@ impl<'a> Builder<'a> {
         let mut run = Run {
             terms: &mut self.terms,
             below: &self.outcome.base.inner.relations,
+            fixed: &self.outcome.base.inner.counts,
             above: &self.outcome.above,
             arities: &program.arities,
             regs: &mut regs,

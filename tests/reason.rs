@@ -1,0 +1,259 @@
+//! The reasoner on the drive-through's own rules: two engines on random conversations, and an independent check of every proof.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use duologue::diag::Source;
+use duologue::domain::{Domain, Files, signature};
+use duologue::reason::bench::{after_turns, scaled};
+use duologue::reason::{Base, Because, Budget, By, Outcome, Proof, Reasoner, Rules, Scope, Signature, decide};
+use duologue::term::{Atom, Name, Term};
+use serde::Deserialize;
+
+fn domain() -> Domain {
+    Domain::load(&Files::built_in(), "drive_thru").unwrap_or_else(|d| panic!("{}", d.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")))
+}
+
+#[derive(Deserialize)]
+struct Dialogue {
+    steps: Vec<Step>,
+}
+
+#[derive(Deserialize)]
+struct Step {
+    who: String,
+    #[serde(default)]
+    parsed: Vec<String>,
+}
+
+/// What the dialogues of `tests/dialogues` say, by role.
+fn said() -> BTreeMap<String, Vec<Atom>> {
+    let mut out: BTreeMap<String, Vec<Atom>> = BTreeMap::new();
+    for file in std::fs::read_dir("tests/dialogues").unwrap().map(|f| f.unwrap().path()) {
+        if file.extension().is_some_and(|e| e == "yaml") && file.file_name().is_some_and(|n| n.to_string_lossy().starts_with("drive_thru")) {
+            let dialogues: Vec<Dialogue> = serde_saphyr::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
+            for s in dialogues.iter().flat_map(|d| &d.steps) {
+                out.entry(s.who.clone()).or_default().extend(s.parsed.iter().filter_map(|p| Atom::parse(p).ok()));
+            }
+        }
+    }
+    for list in out.values_mut() {
+        list.sort();
+        list.dedup();
+    }
+    out
+}
+
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, n: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(self.0 >> 33).unwrap() % n.max(1)
+    }
+}
+
+/// Conversations that pick at random from what the dialogues say; each turn's state follows from the turns before.
+fn walk(domain: &Domain, seed: u64, turns: usize, how: Reasoner, see: &mut dyn FnMut(&Base, &Outcome, &[Atom])) {
+    let said = said();
+    let mut dice = Dice(seed);
+    let rules: BTreeMap<&str, Base> = domain.rules.iter().map(|(r, rules)| (&**r, Base::build(rules, &domain.facts, &[]).unwrap())).collect();
+    let mut bases = rules.clone();
+    let mut session: BTreeMap<&str, BTreeSet<Atom>> = BTreeMap::new();
+    for turn in 0..turns {
+        if turn % 40 == 39 {
+            session.clear();
+            bases = rules.clone();
+        }
+        let role = if dice.roll(5) == 0 { "manager" } else { "customer" };
+        let pool = &said[role];
+        let mut facts: Vec<Atom> = session.entry(role).or_default().iter().cloned().collect();
+        facts.push(Atom::new("role", vec![Term::constant(role)]));
+        for k in 0..=dice.roll(3) {
+            facts.push(Atom::new("in", vec![Term::Int(i32::try_from(k).unwrap() + 1), pool[dice.roll(pool.len())].to_term()]));
+        }
+        let out = decide(&bases[role], &facts, how, &Budget::default()).unwrap_or_else(|e| panic!("{e}\n{facts:?}"));
+        see(&bases[role], &out, &facts);
+        let (mut add, mut del) = (vec![], vec![]);
+        for a in out.shown() {
+            if let ("effect", [Term::Const(op), Term::Const(scope), fact]) = (&*a.name, a.args.as_slice())
+                && let Some(fact) = fact.to_atom()
+            {
+                let own = session.entry(role).or_default();
+                match (&**op, &**scope) {
+                    ("add", "session") => drop(own.insert(fact)),
+                    ("del", "session") => drop(own.remove(&fact)),
+                    ("add", "shared") => add.push(fact),
+                    ("del", "shared") => del.push(fact),
+                    _ => {}
+                }
+            }
+        }
+        if !add.is_empty() || !del.is_empty() {
+            for base in bases.values_mut() {
+                *base = base.with_change(&add, &del).unwrap();
+            }
+        }
+        if out.shown().iter().any(|a| &*a.name == "effect" && a.args.first() == Some(&Term::constant("end"))) {
+            session.remove(role);
+        }
+    }
+}
+
+/// How many states a long run takes: `DUOLOGUE_STATES=100000 cargo test --release --test reason`.
+fn states(usual: usize) -> usize {
+    std::env::var("DUOLOGUE_STATES").ok().and_then(|n| n.parse().ok()).unwrap_or(usual)
+}
+
+#[test]
+fn engines_agree_on_random_conversations() {
+    let mut seen = 0;
+    walk(&domain(), 7, states(150), Reasoner::Confirm, &mut |_, _, _| seen += 1);
+    assert_eq!(seen, states(150));
+}
+
+#[test]
+fn all_dialogue_rules_are_stratified() {
+    for rules in domain().rules.values() {
+        assert!(rules.left_to_clingo().is_empty());
+    }
+}
+
+#[test]
+fn changed_bases_answer_like_fresh_ones() {
+    let d = domain();
+    walk(&d, 11, 120, Reasoner::Fast, &mut |base, out, facts| {
+        let shared: Vec<Atom> = base.query("runout", 1);
+        let fresh = Base::build(base.rules(), &d.facts, &shared).unwrap();
+        let again = decide(&fresh, facts, Reasoner::Fast, &Budget::default()).unwrap();
+        assert_eq!(again.shown(), out.shown());
+        let mut backwards = facts.to_vec();
+        backwards.reverse();
+        assert_eq!(decide(base, &backwards, Reasoner::Fast, &Budget::default()).unwrap().shown(), out.shown());
+    });
+}
+
+/// Checks proofs with clingo: each step follows from its children by its rule alone, and all that is said to hold or to be absent is so.
+struct Checker {
+    /// Each role's rules with everything shown.
+    all: BTreeMap<Name, Arc<Rules>>,
+    /// A rule alone, by its text.
+    single: BTreeMap<Arc<str>, Arc<Rules>>,
+}
+
+impl Checker {
+    fn new(d: &Domain) -> Self {
+        let mut all = BTreeMap::new();
+        for (role, rules) in &d.rules {
+            let text: String = rules.statements().iter().filter(|s| !s.text.starts_with("#show")).map(|s| format!("{}\n", s.text)).collect();
+            let loaded = Rules::load(&[Source::new("all.lp", &text)], &signature(&d.ontology)).unwrap_or_else(|d| panic!("{d:?}"));
+            all.insert(role.clone(), Arc::new(loaded));
+        }
+        Self { all, single: BTreeMap::new() }
+    }
+
+    /// Everything that clingo derives.
+    fn model(&self, role: &str, base: &Base, facts: &[Atom], kb: &[Atom]) -> BTreeSet<Atom> {
+        let full = Base::build(&self.all[role], kb, &base.query("runout", 1)).unwrap();
+        let out = decide(&full, facts, Reasoner::Clingo, &Budget::default()).unwrap();
+        out.shown().iter().cloned().collect()
+    }
+
+    fn check(&mut self, p: &Proof, model: &BTreeSet<Atom>, facts: &BTreeSet<Atom>, path: &mut Vec<Atom>, done: &mut BTreeSet<Atom>) {
+        assert!(!path.contains(&p.atom), "a cycle through {}", p.atom);
+        assert!(model.contains(&p.atom), "{} does not hold", p.atom);
+        if !done.insert(p.atom.clone()) {
+            return;
+        }
+        let By::Rule { rule, because } = &p.by else {
+            assert!(facts.contains(&p.atom), "{} is no fact", p.atom);
+            return;
+        };
+        let mut children = Vec::new();
+        path.push(p.atom.clone());
+        because.iter().for_each(|b| self.because(b, model, facts, path, done, &mut children));
+        path.pop();
+        let single = self.single.entry(rule.text.clone()).or_insert_with(|| {
+            let (statements, _) = duologue::reason::syntax::parse::parse(&Source::new("one.lp", &rule.text));
+            let duologue::reason::syntax::Kind::Rule { head, body } = &statements[0].kind else { panic!() };
+            let stored = duologue::reason::analyse::mentions(head, body).into_iter().map(|(p, _)| (p, Scope::Session)).collect();
+            Arc::new(Rules::load(&[Source::new("one.lp", &rule.text)], &Signature { stored, turn: vec![] }).unwrap())
+        });
+        let base = Base::build(single, &[], &[]).unwrap();
+        children.sort();
+        children.dedup();
+        let out = decide(&base, &children, Reasoner::Clingo, &Budget::default()).unwrap_or_else(|e| panic!("{e}: {}", rule.text));
+        assert!(out.shown().contains(&p.atom), "{} does not follow from {children:?} by {}", p.atom, rule.text);
+    }
+
+    fn because(&mut self, b: &Because, model: &BTreeSet<Atom>, facts: &BTreeSet<Atom>, path: &mut Vec<Atom>, done: &mut BTreeSet<Atom>, children: &mut Vec<Atom>) {
+        match b {
+            Because::Holds { proof } => {
+                children.push(proof.atom.clone());
+                self.check(proof, model, facts, path, done);
+            }
+            Because::Absent { pattern, .. } => {
+                let pattern = pattern.replace("(_", "(any__").replace(",_", ",any__");
+                let wanted = Atom::parse(&pattern).unwrap_or_else(|e| panic!("{e}: {pattern}"));
+                assert!(!model.iter().any(|a| meets(&wanted.to_term(), &a.to_term())), "{pattern} is not absent");
+            }
+            Because::Test { .. } => {}
+            Because::Aggregate { elements, .. } => elements.iter().flat_map(|e| &e.because).for_each(|b| self.because(b, model, facts, path, done, children)),
+            Because::All { instances, .. } => instances.iter().flatten().for_each(|b| self.because(b, model, facts, path, done, children)),
+        }
+    }
+}
+
+fn meets(pattern: &Term, t: &Term) -> bool {
+    match (pattern, t) {
+        (Term::Const(n), _) if n.starts_with("any__") => true,
+        (Term::Fun(f, a), Term::Fun(g, b)) => f == g && a.len() == b.len() && a.iter().zip(b).all(|(a, b)| meets(a, b)),
+        (a, b) => a == b,
+    }
+}
+
+#[test]
+fn every_proof_is_sound_and_complete() {
+    let d = domain();
+    let mut checker = Checker::new(&d);
+    let (mut proofs, mut turns) = (0, 0);
+    walk(&d, 3, states(40).min(2000), Reasoner::Fast, &mut |base, out, facts| {
+        let role = if facts.contains(&Atom::parse("role(manager)").unwrap()) { "manager" } else { "customer" };
+        let model = checker.model(role, base, facts, &d.facts);
+        let mut told: BTreeSet<Atom> = facts.iter().chain(d.facts.iter()).cloned().collect();
+        told.extend(base.query("runout", 1));
+        told.extend(base.rules().statements().iter().filter_map(|s| Atom::parse(&s.text).ok()));
+        let all = out.why_all();
+        assert_eq!(all.len(), out.shown().len(), "something shown has no proof");
+        let mut done = BTreeSet::new();
+        for p in &all {
+            checker.check(p, &model, &told, &mut Vec::new(), &mut done);
+            proofs += 1;
+        }
+        turns += 1;
+    });
+    assert!(proofs > turns, "{proofs} proofs in {turns} turns");
+}
+
+#[test]
+fn why_not_names_the_closest_rule_first() {
+    let d = domain();
+    let base = Base::build(&d.rules["customer"], &d.facts, &[Atom::parse("runout(\"Tomatoes\")").unwrap()]).unwrap();
+    let (base, facts) = after_turns(&base, "customer", &[vec![Atom::parse("order(\"Crunchy Taco Supreme\",1)").unwrap()]]).unwrap();
+    let out = decide(&base, &facts, Reasoner::Confirm, &Budget::default()).unwrap();
+    let start = std::time::Instant::now();
+    let text = out.why_not(&Atom::parse("reply(1,confirm(order,\"Crunchy Taco Supreme\"))").unwrap()).text();
+    assert!(start.elapsed().as_millis() < 200, "{:?}", start.elapsed());
+    assert!(text.lines().nth(1).unwrap().contains("no order_ok(1,\"Crunchy Taco Supreme\",_)"), "{text}");
+}
+
+#[test]
+fn a_scaled_menu_gives_the_same_decision() {
+    let d = domain();
+    let turn = [Atom::parse("order(\"Soft Taco\",2)").unwrap(), Atom::parse("need_recommend(burrito,category)").unwrap()];
+    let small = Base::build(&d.rules["customer"], &d.facts, &[]).unwrap();
+    let (small, facts) = after_turns(&small, "customer", &[turn[..1].to_vec()]).unwrap();
+    let large = Base::build(&d.rules["customer"], &scaled(&d.facts, 20_000), &[]).unwrap();
+    let go = |b: &Base| decide(b, &facts, Reasoner::Confirm, &Budget::default()).unwrap().shown().to_vec();
+    assert_eq!(go(&small), go(&large));
+}
