@@ -10,6 +10,7 @@ use std::path::Path;
 
 use duologue::check::{Parts, check, codes, report};
 use duologue::diag::Source;
+use duologue::understand::embedded::data::DomainFiles;
 
 fn base(part: &str) -> Source {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/diagnostics/base").join(part);
@@ -22,6 +23,7 @@ fn parts() -> Parts {
         rules: BTreeMap::from([("reader".into(), vec![base("rules.lp")])]),
         facts: vec![base("facts.lp")],
         templates: Some(base("templates.yaml")),
+        translator: Some(DomainFiles { english: base("english.yaml"), lexicon: base("lexicon.yaml"), synonyms: base("synonyms.yaml") }),
     }
 }
 
@@ -32,6 +34,7 @@ fn with(case: Source) -> Parts {
         Some("facts") => p.facts.push(case),
         Some("ontology") => p.ontology = Some(case),
         Some("templates") => p.templates = Some(case),
+        Some("synonyms") => p.translator.iter_mut().for_each(|t| t.synonyms = case.clone()),
         other => panic!("{other:?} is no part of a domain"),
     }
     p
@@ -67,7 +70,7 @@ fn every_seeded_mistake_is_found_where_it_is() {
         let p = with(case.clone());
         let found = check(&p);
         let text = |file: &str| {
-            let mut sources = p.rules.values().flatten().chain(&p.facts).chain(&p.ontology).chain(&p.templates);
+            let mut sources = p.rules.values().flatten().chain(&p.facts).chain(&p.ontology).chain(&p.templates).chain(p.translator.iter().map(|t| &t.synonyms));
             sources.find(|s| *s.name == *file).unwrap().text.clone()
         };
         let mut seen: Vec<(String, String)> =
@@ -119,8 +122,8 @@ fn codes_in(path: &Path, out: &mut std::collections::BTreeSet<String>) {
     let text = fs::read_to_string(path).unwrap();
     let text = text.split("#[cfg(test)]").next().unwrap();
     for word in text.split('"').skip(1).step_by(2) {
-        let numbered = word.len() == 4 && word.starts_with(['D', 'O', 'T']) && word[1..].bytes().all(|b| b.is_ascii_digit());
-        let named = ["rule-", "reading-", "fact-", "ontology-", "template-"].iter().any(|p| word.starts_with(p));
+        let numbered = word.len() == 4 && word.starts_with(['D', 'O', 'T', 'U']) && word[1..].bytes().all(|b| b.is_ascii_digit());
+        let named = ["rule-", "reading-", "fact-", "ontology-", "template-", "synonym-"].iter().any(|p| word.starts_with(p));
         if numbered || (named && word.bytes().all(|b| b.is_ascii_lowercase() || b == b'-')) {
             out.insert(word.to_owned());
         }
@@ -130,7 +133,7 @@ fn codes_in(path: &Path, out: &mut std::collections::BTreeSet<String>) {
 #[test]
 fn every_code_is_explained_once() {
     let mut used = std::collections::BTreeSet::new();
-    for part in ["ontology", "ontology.rs", "domain", "domain.rs", "reason", "reason.rs", "render", "check.rs", "check"] {
+    for part in ["ontology", "ontology.rs", "domain", "domain.rs", "reason", "reason.rs", "render", "understand/embedded", "check.rs", "check"] {
         codes_in(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src").join(part), &mut used);
     }
     assert!(used.len() > 40, "{used:?}");
