@@ -108,7 +108,7 @@ pub fn loose(sources: &[Source]) -> Vec<Diagnostic> {
             if facts_only && !statements.is_empty() && !s.name.starts_with("rules/") { parts.facts.push(s.clone()) } else { programs.push(s.clone()) }
         } else if s.text.lines().any(|l| l.starts_with("sorts:")) {
             parts.ontology = Some(s.clone());
-        } else {
+        } else if s.text.lines().any(|l| l.starts_with("rules:")) {
             parts.templates = Some(s.clone());
         }
     }

@@ -87,7 +87,7 @@ fn every_seeded_mistake_is_found_where_it_is() {
         if want != got {
             let _ = writeln!(wrong, "{}\n  wanted {want:?}\n  found  {got:?}\n{}", case.name, report::plain(&found));
         }
-        let _ = write!(all, "# {}\n{}\n", case.name, report::plain(&found));
+        let _ = write!(all, "# {}\n{}{}\n\n", case.name, report::plain(&found), report::summary(&found));
     }
     assert!(wrong.is_empty(), "{wrong}");
     insta::with_settings!({snapshot_path => "diagnostics", prepend_module_to_snapshot => false, omit_expression => true}, {
@@ -110,7 +110,8 @@ fn findings_are_shown_three_ways() {
     assert!(marked.contains("fact-dangling-name") && marked.contains("Mobby Dick\",30") && marked.contains("did you mean \"Moby Dick\"?"), "{marked}");
     let json: serde_json::Value = serde_json::from_str(&report::json(&found)).unwrap();
     assert_eq!((&json[0]["code"], &json[0]["origin"]["line"], &json[0]["origin"]["column"]), (&"fact-dangling-name".into(), &1.into(), &5.into()));
-    assert!(report::plain(&found).ends_with("1 error, 0 warnings\n"));
+    assert!(report::plain(&found).starts_with("a.facts.lp:1:5: error[fact-dangling-name]: "));
+    assert_eq!(report::summary(&found), "1 error, 0 warnings");
 }
 
 /// Codes as they stand in quotes in the files that find mistakes.
