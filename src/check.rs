@@ -5,6 +5,7 @@ mod facts;
 mod forms;
 pub mod report;
 mod rules;
+mod synonyms;
 mod values;
 mod vocabulary;
 
@@ -19,6 +20,7 @@ use crate::reason::{Rules, Signature, complaints};
 use crate::render::templates::Templates;
 use crate::render::templates::pattern::Pattern;
 use crate::term::{Atom, Name, Term};
+use crate::understand::embedded::data::DomainFiles;
 
 /// The files of a domain, as far as they are there.
 #[derive(Clone, Debug, Default)]
@@ -31,6 +33,8 @@ pub struct Parts {
     pub facts: Vec<Source>,
     /// The templates.
     pub templates: Option<Source>,
+    /// The files of the embedded translator.
+    pub translator: Option<DomainFiles>,
 }
 
 /// Checks a whole domain by name.
@@ -73,7 +77,22 @@ pub fn domain_with(files: &Files, name: &str, edited: &[Source]) -> Vec<Diagnost
         }
     }
     let facts = files.list(&format!("kb/{name}/"), ".lp").iter().filter_map(|p| read(p)).collect();
-    let parts = Parts { ontology: Some(source), rules, facts, templates: read(&format!("kb/{name}/templates.yaml")) };
+    // Rule files that no role reads, such as invariants, are read by other parts of the engine: they must at least be well formed.
+    for path in files.list(&format!("rules/{name}/"), ".lp") {
+        if !rules.values().flatten().any(|s| *s.name == *path)
+            && let Some(s) = read(&path)
+        {
+            found.extend(parse_rules(&s).1);
+        }
+    }
+    let translator = match (read("kb/core/english.yaml"), read(&format!("kb/{name}/lexicon.yaml"))) {
+        (Some(english), Some(lexicon)) => {
+            let synonyms = read(&format!("kb/{name}/synonyms.yaml")).unwrap_or_else(|| Source::new("synonyms.yaml", ""));
+            Some(DomainFiles { english, lexicon, synonyms })
+        }
+        _ => None,
+    };
+    let parts = Parts { ontology: Some(source), rules, facts, templates: read(&format!("kb/{name}/templates.yaml")), translator };
     found.extend(check(&parts));
     sorted(found)
 }
@@ -89,7 +108,7 @@ pub fn loose(sources: &[Source]) -> Vec<Diagnostic> {
             if facts_only && !statements.is_empty() && !s.name.starts_with("rules/") { parts.facts.push(s.clone()) } else { programs.push(s.clone()) }
         } else if s.text.lines().any(|l| l.starts_with("sorts:")) {
             parts.ontology = Some(s.clone());
-        } else {
+        } else if s.text.lines().any(|l| l.starts_with("rules:")) {
             parts.templates = Some(s.clone());
         }
     }
@@ -123,6 +142,9 @@ pub fn check(parts: &Parts) -> Vec<Diagnostic> {
     if let Some(o) = &ontology {
         vocabulary::unused(o, &uses, &mut found);
         templates(parts, o, &uses, &mut found);
+        if let Some(files) = &parts.translator {
+            synonyms::check(files, o, &facts, &mut found);
+        }
     }
     sorted(found)
 }

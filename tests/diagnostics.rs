@@ -10,6 +10,7 @@ use std::path::Path;
 
 use duologue::check::{Parts, check, codes, report};
 use duologue::diag::Source;
+use duologue::understand::embedded::data::DomainFiles;
 
 fn base(part: &str) -> Source {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/diagnostics/base").join(part);
@@ -22,6 +23,7 @@ fn parts() -> Parts {
         rules: BTreeMap::from([("reader".into(), vec![base("rules.lp")])]),
         facts: vec![base("facts.lp")],
         templates: Some(base("templates.yaml")),
+        translator: Some(DomainFiles { english: base("english.yaml"), lexicon: base("lexicon.yaml"), synonyms: base("synonyms.yaml") }),
     }
 }
 
@@ -32,6 +34,7 @@ fn with(case: Source) -> Parts {
         Some("facts") => p.facts.push(case),
         Some("ontology") => p.ontology = Some(case),
         Some("templates") => p.templates = Some(case),
+        Some("synonyms") => p.translator.iter_mut().for_each(|t| t.synonyms = case.clone()),
         other => panic!("{other:?} is no part of a domain"),
     }
     p
@@ -67,7 +70,7 @@ fn every_seeded_mistake_is_found_where_it_is() {
         let p = with(case.clone());
         let found = check(&p);
         let text = |file: &str| {
-            let mut sources = p.rules.values().flatten().chain(&p.facts).chain(&p.ontology).chain(&p.templates);
+            let mut sources = p.rules.values().flatten().chain(&p.facts).chain(&p.ontology).chain(&p.templates).chain(p.translator.iter().map(|t| &t.synonyms));
             sources.find(|s| *s.name == *file).unwrap().text.clone()
         };
         let mut seen: Vec<(String, String)> =
@@ -84,7 +87,7 @@ fn every_seeded_mistake_is_found_where_it_is() {
         if want != got {
             let _ = writeln!(wrong, "{}\n  wanted {want:?}\n  found  {got:?}\n{}", case.name, report::plain(&found));
         }
-        let _ = write!(all, "# {}\n{}\n", case.name, report::plain(&found));
+        let _ = write!(all, "# {}\n{}{}\n\n", case.name, report::plain(&found), report::summary(&found));
     }
     assert!(wrong.is_empty(), "{wrong}");
     insta::with_settings!({snapshot_path => "diagnostics", prepend_module_to_snapshot => false, omit_expression => true}, {
@@ -107,7 +110,8 @@ fn findings_are_shown_three_ways() {
     assert!(marked.contains("fact-dangling-name") && marked.contains("Mobby Dick\",30") && marked.contains("did you mean \"Moby Dick\"?"), "{marked}");
     let json: serde_json::Value = serde_json::from_str(&report::json(&found)).unwrap();
     assert_eq!((&json[0]["code"], &json[0]["origin"]["line"], &json[0]["origin"]["column"]), (&"fact-dangling-name".into(), &1.into(), &5.into()));
-    assert!(report::plain(&found).ends_with("1 error, 0 warnings\n"));
+    assert!(report::plain(&found).starts_with("a.facts.lp:1:5: error[fact-dangling-name]: "));
+    assert_eq!(report::summary(&found), "1 error, 0 warnings");
 }
 
 /// Codes as they stand in quotes in the files that find mistakes.
@@ -119,8 +123,8 @@ fn codes_in(path: &Path, out: &mut std::collections::BTreeSet<String>) {
     let text = fs::read_to_string(path).unwrap();
     let text = text.split("#[cfg(test)]").next().unwrap();
     for word in text.split('"').skip(1).step_by(2) {
-        let numbered = word.len() == 4 && word.starts_with(['D', 'O', 'T']) && word[1..].bytes().all(|b| b.is_ascii_digit());
-        let named = ["rule-", "reading-", "fact-", "ontology-", "template-"].iter().any(|p| word.starts_with(p));
+        let numbered = word.len() == 4 && word.starts_with(['D', 'O', 'T', 'U']) && word[1..].bytes().all(|b| b.is_ascii_digit());
+        let named = ["rule-", "reading-", "fact-", "ontology-", "template-", "synonym-"].iter().any(|p| word.starts_with(p));
         if numbered || (named && word.bytes().all(|b| b.is_ascii_lowercase() || b == b'-')) {
             out.insert(word.to_owned());
         }
@@ -130,7 +134,7 @@ fn codes_in(path: &Path, out: &mut std::collections::BTreeSet<String>) {
 #[test]
 fn every_code_is_explained_once() {
     let mut used = std::collections::BTreeSet::new();
-    for part in ["ontology", "ontology.rs", "domain", "domain.rs", "reason", "reason.rs", "render", "check.rs", "check"] {
+    for part in ["ontology", "ontology.rs", "domain", "domain.rs", "reason", "reason.rs", "render", "understand/embedded", "check.rs", "check"] {
         codes_in(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src").join(part), &mut used);
     }
     assert!(used.len() > 40, "{used:?}");

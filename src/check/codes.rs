@@ -107,6 +107,9 @@ pub const CODES: &[Code] = &[
         "slot(colour,3).   # and no template for ask(colour)",
         "{action: ask(colour), say: ['Which colour?']}",
     ),
+    c("U001", "A file of the embedded translator is no YAML of the expected form.", "names: [whale]", "names:\n  whale: [Moby Dick]"),
+    c("U002", "A pattern or value of the embedded translator could not be compiled.", "(two|couple", "(two|couple)"),
+    c("synonym-dangling-name", "Another name stands for a name that no fact mentions, so nobody could mean it.", "whale: [Mobby Dick]", "whale: [Moby Dick]"),
     c(
         "rule-syntax",
         "The rule file does not follow the grammar at this place; often the statement before it lacks its full stop.",

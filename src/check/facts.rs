@@ -119,7 +119,8 @@ fn undeclared(fact: &Fact, ontology: &Ontology) -> Diagnostic {
             None => d.help("declare it under `facts` in the ontology"),
         };
     }
-    Diagnostic::error("fact-wrong-arity", at, format!("`{name}` has {arity} arguments here")).help(format!("the ontology declares {}", same.join(" and ")))
+    Diagnostic::error("fact-wrong-arity", at, format!("`{name}` has {} here", super::rules::counted(arity)))
+        .help(format!("the ontology declares {}", same.join(" and ")))
 }
 
 #[expect(clippy::too_many_arguments, reason = "one argument of one fact, with all it is judged by")]

@@ -6,13 +6,12 @@ use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteDiagnost
 
 use crate::diag::{Diagnostic, Severity};
 
-/// One finding a paragraph, and a last line that counts them.
+/// One finding a paragraph.
 pub fn plain(found: &[Diagnostic]) -> String {
     let mut out = String::new();
     for d in found {
         let _ = writeln!(out, "{d}");
     }
-    out.push_str(&summary(found));
     out
 }
 
@@ -21,8 +20,8 @@ pub fn summary(found: &[Diagnostic]) -> String {
     let errors = found.iter().filter(|d| d.severity == Severity::Error).count();
     let count = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
     match (errors, found.len() - errors) {
-        (0, 0) => "nothing is wrong\n".to_owned(),
-        (e, w) => format!("{}, {}\n", count(e, "error"), count(w, "warning")),
+        (0, 0) => "nothing is wrong".to_owned(),
+        (e, w) => format!("{}, {}", count(e, "error"), count(w, "warning")),
     }
 }
 
@@ -57,6 +56,5 @@ pub fn graphical(found: &[Diagnostic], text: &dyn Fn(&str) -> Option<String>, co
         let _ = handler.render_report(&mut out, report.as_ref());
         out.push('\n');
     }
-    out.push_str(&summary(found));
     out
 }

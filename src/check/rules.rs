@@ -139,7 +139,11 @@ impl Program<'_> {
             let Some((name, args)) = shape.head() else { continue };
             let verdict = judge(self.ontology, name, args, forms());
             let kind = format!("{scope} fact");
-            if let Some(d) = wrong_form("rule-unknown-fact", &kind, name, args.len(), &verdict, forms(), self.shape_at(s, atom, &shape)) {
+            let elsewhere = self.ontology.fact(name, args.len()).map(|f| f.scope);
+            if let Some(mut d) = wrong_form("rule-unknown-fact", &kind, name, args.len(), &verdict, forms(), self.shape_at(s, atom, &shape)) {
+                if let Some(other) = elsewhere.filter(|_| verdict == Verdict::UnknownName) {
+                    d = d.help(format!("`{name}` is declared as a {other} fact"));
+                }
                 found.push(d);
             }
         }
@@ -378,6 +382,15 @@ fn literals<'a>(head: &'a Head, body: &'a [Item]) -> Vec<(&'a Literal, bool)> {
     out
 }
 
+/// A number of arguments in words.
+pub fn counted(arguments: usize) -> String {
+    match arguments {
+        0 => "no argument".to_owned(),
+        1 => "one argument".to_owned(),
+        n => format!("{n} arguments"),
+    }
+}
+
 fn wrong_form<'a>(
     code: &'static str,
     kind: &str,
@@ -389,8 +402,9 @@ fn wrong_form<'a>(
 ) -> Option<Diagnostic> {
     let forms: Vec<_> = forms.collect();
     let same = || {
-        let shown = |args: &[Arg]| args.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-        let all: Vec<String> = forms.iter().filter(|(n, _)| ***n == *name).map(|(n, args)| format!("`{n}({})`", shown(args))).collect();
+        let shown =
+            |args: &[Arg]| if args.is_empty() { String::new() } else { format!("({})", args.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")) };
+        let all: Vec<String> = forms.iter().filter(|(n, _)| ***n == *name).map(|(n, args)| format!("`{n}{}`", shown(args))).collect();
         format!("the ontology has {}", all.join(", "))
     };
     Some(match verdict {
@@ -400,7 +414,7 @@ fn wrong_form<'a>(
             let d = Diagnostic::error(code, at, format!("the ontology declares no {kind} `{name}/{arity}`"));
             d.help(near.map_or_else(|| "declare it in the ontology".to_owned(), |n| format!("did you mean `{n}`?")))
         }
-        Verdict::WrongArity => Diagnostic::error(code, at, format!("the {kind} `{name}` has {arity} arguments here")).help(same()),
+        Verdict::WrongArity => Diagnostic::error(code, at, format!("the {kind} `{name}` has {} here", counted(arity))).help(same()),
         Verdict::WrongArguments => Diagnostic::error(code, at, format!("these arguments fit no {kind} `{name}`")).help(same()),
     })
 }
