@@ -116,7 +116,7 @@ impl Embedded {
 
     fn read(&self, tokens: &[Token], context: &Context, grammar: &RoleGrammar) -> Reading {
         let extra = self.extra(context);
-        let mut chart = Chart::new(&self.model, &self.knowledge, tokens, &extra, self.hints(context));
+        let mut chart = Chart::new(&self.model, &self.knowledge, tokens, &extra, self.hints(context), &grammar.words);
         let after: Vec<Option<Vec<(u8, Term)>>> = grammar.patterns.iter().map(|p| condition(p, context)).collect();
         let edges = chart.edges(grammar, &after);
         let (path, score) = chart.best(grammar, &edges);
@@ -174,14 +174,15 @@ fn covered(n: usize, edges: &[Edge], path: &[usize], grammar: &RoleGrammar) -> V
 /// Entries to atoms: weak ones give way, equal changes of one instance count once, numbered ones get their number.
 fn finish(resolver: Resolver<'_, '_>) -> Vec<(Atom, Range<usize>)> {
     let Resolver { chart, ledger, entries, .. } = resolver;
-    let strong = entries.iter().any(|e| !e.weak && e.what != What::Gone);
+    let strength = entries.iter().filter(|e| e.what != What::Gone).map(|e| e.weak).min().unwrap_or(0);
+    let member = chart.model.lines.as_ref().map(|l| l.config.member.clone()).unwrap_or_default();
     let mut kept: Vec<Entry> = vec![];
     for e in entries {
-        if e.what == What::Gone || (e.weak && strong) {
+        if e.what == What::Gone || e.weak > strength {
             continue;
         }
         let again = kept.iter().any(|k| match (&k.what, &e.what) {
-            (What::Atom(a), What::Atom(b)) => a == b && (a.args.is_empty() || k.span == e.span && false),
+            (What::Atom(a), What::Atom(b)) => a == b && k.span != e.span && *a.name != *member,
             (What::Change { target: a, rest: r }, What::Change { target: b, rest: s }) => r == s && a.item == b.item && !a.ids.is_empty() && a.ids == b.ids,
             _ => false,
         });

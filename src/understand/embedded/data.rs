@@ -146,6 +146,12 @@ pub struct PatternText {
     /// Whether it gives way to anything else said in the same turn.
     #[serde(default)]
     pub weak: bool,
+    /// Whether it gives way to anything more special said in the same turn, but not to greetings and the like.
+    #[serde(default)]
+    pub general: bool,
+    /// Whether it must be all that is said.
+    #[serde(default)]
+    pub alone: bool,
 }
 
 /// Uses of a pattern that are not just predicates.

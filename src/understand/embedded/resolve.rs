@@ -19,8 +19,8 @@ pub struct Entry {
     pub what: What,
     /// Tokens it came from.
     pub span: Range<usize>,
-    /// Whether it gives way to others.
-    pub weak: bool,
+    /// How far it gives way: 0 not, 1 to what is more special, 2 to anything.
+    pub weak: u8,
 }
 
 /// What an entry says.
@@ -154,7 +154,7 @@ impl<'c, 'a> Resolver<'c, 'a> {
         (from..to).any(|i| self.chart.skip_cost(i) > 0.3)
     }
 
-    fn push(&mut self, what: What, edge: &Edge, weak: bool) {
+    fn push(&mut self, what: What, edge: &Edge, weak: u8) {
         self.entries.push(Entry { what, span: edge.start..edge.end, weak });
     }
 
@@ -416,6 +416,12 @@ impl<'c, 'a> Resolver<'c, 'a> {
         scored.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.2.cmp(&b.2)));
         let Some((best, raw, name)) = scored.first().cloned() else { return Picked::Nothing };
         let ties: Vec<Name> = scored.iter().filter(|s| s.0 >= best * crate::link::Thresholds::default().tie).map(|s| s.2.clone()).collect();
+        let held = ties.iter().filter(|n| self.ledger.holds(n)).count();
+        if in_order >= 0.5 && held == 1 {
+            if let Some(n) = ties.iter().find(|n| self.ledger.holds(n)) {
+                return Picked::One(n.clone());
+            }
+        }
         let whole = raw >= 0.93 && scored.get(1).is_none_or(|s| s.1 < 0.93);
         if ties.len() > 1 && !whole {
             return Picked::Tie(ties);
@@ -523,6 +529,9 @@ impl<'c, 'a> Resolver<'c, 'a> {
             Some(n) => Picked::One(n),
             None => self.pick(np, items, bonus),
         };
+        if matches!(picked, Picked::One(_)) && self.is_dominated(np, items) {
+            return;
+        }
         match picked {
             Picked::One(name) => {
                 let count = said_count.or(np.count);
@@ -559,6 +568,16 @@ impl<'c, 'a> Resolver<'c, 'a> {
             }
             Picked::Nothing => {}
         }
+    }
+
+    /// Whether the words name something of another sort much better.
+    fn is_dominated(&self, np: &Np, mask: u64) -> bool {
+        let Head::Name(e) = np.head else { return false };
+        let Some(edge) = self.chart.names.get(e) else { return false };
+        let score = |c: &crate::link::Candidate| c.score + self.chart.hints.get(&c.name).copied().unwrap_or(0.0);
+        let best = edge.candidates.iter().map(score).fold(0.0f32, f32::max);
+        let ours = edge.candidates.iter().filter(|c| self.chart.mask(c.name) & mask != 0).map(score).fold(0.0f32, f32::max);
+        ours < 0.72 * best
     }
 
     /// Whether a wish stands directly before.
@@ -659,7 +678,7 @@ impl<'c, 'a> Resolver<'c, 'a> {
         }
     }
 
-    fn new_line(&mut self, item: Name, count: i64, attributes: &[(u16, Name)], edge: &Edge, weak: bool) {
+    fn new_line(&mut self, item: Name, count: i64, attributes: &[(u16, Name)], edge: &Edge, weak: u8) {
         let line = self.ledger.add(self.chart.model, self.chart.knowledge, &item, count);
         self.topic = Some(item.clone());
         self.kind = self.ledger.kind_of(self.chart.knowledge, &item);
@@ -672,7 +691,7 @@ impl<'c, 'a> Resolver<'c, 'a> {
         self.focus = Some(target);
     }
 
-    fn fill(&mut self, combo: usize, name: &Name, attributes: &[(u16, Name)], edge: &Edge, weak: bool) {
+    fn fill(&mut self, combo: usize, name: &Name, attributes: &[(u16, Name)], edge: &Edge, weak: u8) {
         let Some(member) = self.chart.model.lines.as_ref().map(|l| l.config.member.clone()) else { return };
         let item = self.ledger.line_item(combo);
         let target = self.ledger.fill(combo, name);
@@ -685,7 +704,7 @@ impl<'c, 'a> Resolver<'c, 'a> {
         self.focus = Some(target);
     }
 
-    fn attribute(&mut self, sort: u16, value: &Name, target: Target, edge: &Edge, weak: bool) {
+    fn attribute(&mut self, sort: u16, value: &Name, target: Target, edge: &Edge, weak: u8) {
         let Some(a) = self.chart.model.lines.as_ref().and_then(|l| l.attributes.get(&sort)) else { return };
         let Some(item) = self.ledger.item(&target) else { return };
         let asked = a.values.is_empty() || a.values.contains(value);
@@ -719,7 +738,7 @@ impl<'c, 'a> Resolver<'c, 'a> {
                 Picked::One(name) => {
                     self.topic = Some(name.clone());
                     if np.article == Article::Indefinite && !self.ledger.holds(&name) {
-                        self.new_line(name.clone(), np.count.unwrap_or(1), &np.attributes, edge, false);
+                        self.new_line(name.clone(), np.count.unwrap_or(1), &np.attributes, edge, 0);
                     }
                     self.ledger.select(&name, np.place, np.count, several, np.which == Which::Other)
                 }
@@ -831,12 +850,13 @@ impl<'c, 'a> Resolver<'c, 'a> {
                 None => return,
             }
         }
-        let target_wide = self.widen(target, &item);
-        self.push(What::Change { target: target_wide, rest }, edge, pattern.weak);
-    }
-
-    fn widen(&self, target: Target, _item: &Name) -> Target {
-        target
+        if let [Term::Const(value), Term::Const(yes)] = rest.as_slice()
+            && &**yes == "yes"
+            && restates(&item, value)
+        {
+            return;
+        }
+        self.push(What::Change { target, rest }, edge, pattern.weak);
     }
 
     /// Sort bits of everything that is no item of a line.
@@ -960,7 +980,7 @@ impl<'c, 'a> Resolver<'c, 'a> {
         }
     }
 
-    fn take_off(&mut self, template: &Template, item: &Name, n: i64, edge: &Edge, weak: bool) {
+    fn take_off(&mut self, template: &Template, item: &Name, n: i64, edge: &Edge, weak: u8) {
         // What was said in this turn is not ordered at all.
         if let Some(line) = self.ledger.new_line_of(item) {
             let left = self.ledger.count(line) - n;
@@ -1151,6 +1171,11 @@ impl<'c, 'a> Resolver<'c, 'a> {
             Picked::Nothing => {}
         }
     }
+}
+
+/// Whether the item's name already holds the value: grilled, of a Grilled Steak Bowl.
+fn restates(item: &str, value: &str) -> bool {
+    item.to_lowercase().split_whitespace().any(|w| w.starts_with(value))
 }
 
 fn uses(slots: &[Slot], var: u8) -> bool {
