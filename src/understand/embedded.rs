@@ -114,6 +114,25 @@ impl Embedded {
         out
     }
 
+    /// The readings that an utterance was taken apart into: words, pattern and score of each, for people who write patterns.
+    pub fn readings(&self, text: &str, context: &Context) -> Vec<String> {
+        let (tokens, _) = self.tokens(text);
+        let Some(grammar) = self.model.roles.get(&context.role) else { return vec![] };
+        let extra = self.extra(context);
+        let mut chart = Chart::new(&self.model, &self.knowledge, &tokens, &extra, self.hints(context), &grammar.words);
+        let after: Vec<Option<Vec<(u8, Term)>>> = grammar.patterns.iter().map(|p| condition(p, context)).collect();
+        let edges = chart.edges(grammar, &after);
+        let (path, _) = chart.best(grammar, &edges);
+        path.iter()
+            .filter_map(|i| edges.get(*i))
+            .map(|e| {
+                let words: Vec<&str> = tokens.get(e.start..e.end).into_iter().flatten().map(|t| t.text.as_str()).collect();
+                let say = grammar.patterns.get(e.pattern).map_or("", |p| &p.say);
+                format!("{:.2} [{}] by {}", e.score, words.join(" "), say.chars().take(90).collect::<String>())
+            })
+            .collect()
+    }
+
     fn read(&self, tokens: &[Token], context: &Context, grammar: &RoleGrammar) -> Reading {
         let extra = self.extra(context);
         let mut chart = Chart::new(&self.model, &self.knowledge, tokens, &extra, self.hints(context), &grammar.words);
@@ -154,6 +173,9 @@ struct Reading {
 
 /// The bindings of a pattern's condition, `None` if it does not hold. The latest action that matches counts.
 fn condition(p: &model::Pattern, context: &Context) -> Option<Vec<(u8, Term)>> {
+    if p.needs_line && context.order.is_empty() {
+        return None;
+    }
     let Some(after) = &p.after else { return Some(vec![]) };
     context.last_actions.iter().rev().find_map(|a| {
         let mut binds = vec![];

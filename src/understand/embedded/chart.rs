@@ -340,15 +340,31 @@ impl<'a> Chart<'a> {
         let mut out: Vec<(usize, f32, Vec<(u8, Bind)>)> = vec![];
         let mut stack: Vec<Thread> = vec![Thread { pc: 0, at: start, score: 0.0, binds: vec![], listing: false }];
         let mut budget = 6000u32;
+        // The best score with which each step was reached at each token: a worse way there is not followed.
+        let mut reached: FxHashMap<(usize, usize, bool), f32> = FxHashMap::default();
         while let Some(t) = stack.pop() {
             budget = budget.saturating_sub(1);
             if budget == 0 {
                 break;
             }
+            if !t.binds.is_empty() {
+                match reached.entry((t.pc, t.at, t.listing)) {
+                    std::collections::hash_map::Entry::Occupied(mut e) => {
+                        if *e.get() >= t.score {
+                            continue;
+                        }
+                        e.insert(t.score);
+                    }
+                    std::collections::hash_map::Entry::Vacant(e) => {
+                        e.insert(t.score);
+                    }
+                }
+            }
             match program.steps.get(t.pc) {
                 None => {}
-                Some(Step::Accept) => match out.iter_mut().find(|o| o.0 == t.at && o.2 == t.binds) {
-                    Some(o) => o.1 = o.1.max(t.score),
+                Some(Step::Accept) => match out.iter_mut().find(|o| o.0 == t.at) {
+                    Some(o) if o.1 >= t.score => {}
+                    Some(o) => *o = (t.at, t.score, t.binds),
                     None => out.push((t.at, t.score, t.binds)),
                 },
                 Some(Step::Jump(to)) => stack.push(Thread { pc: usize::from(*to), ..t }),

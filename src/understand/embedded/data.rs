@@ -149,6 +149,9 @@ pub struct PatternText {
     /// Whether it gives way to anything more special said in the same turn, but not to greetings and the like.
     #[serde(default)]
     pub general: bool,
+    /// Whether the conversation must hold a line already.
+    #[serde(default)]
+    pub needs_line: bool,
     /// Whether it must be all that is said.
     #[serde(default)]
     pub alone: bool,

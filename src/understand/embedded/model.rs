@@ -49,6 +49,10 @@ pub struct Pattern {
     pub weak: u8,
     /// Whether it must be all that is said.
     pub alone: bool,
+    /// Whether the conversation must hold a line already.
+    pub needs_line: bool,
+    /// Its notation, for explanations.
+    pub say: Arc<str>,
 }
 
 /// The patterns of one role.
@@ -454,6 +458,8 @@ impl Build<'_> {
                 weight: text.weight,
                 weak: if text.weak { 2 } else { u8::from(text.general) },
                 alone: text.alone,
+                needs_line: text.needs_line,
+                say: say.as_str().into(),
             });
         }
     }

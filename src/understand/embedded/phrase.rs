@@ -247,6 +247,10 @@ impl Phrases<'_, '_> {
         if self.is("pronoun", at) && np.article == Article::None {
             let one = usize::from(self.is("one", at + 1) || self.is("ones", at + 1));
             let plural = self.is("plural_pronoun", at);
+            if plural && (self.is("both", at + 1) || self.is("all", at + 1)) {
+                let which = if self.is("both", at + 1) { Which::Both } else { Which::All };
+                out.push(Np { end: at + 2, head: Head::Pronoun(true), plural: true, which, extra_score: np.extra_score + 1.8, ..np.clone() });
+            }
             #[expect(clippy::cast_precision_loss, reason = "0 or 1")]
             out.push(Np { end: at + 1 + one, head: Head::Pronoun(plural), plural, extra_score: np.extra_score + 0.9 + 0.9 * one as f32, ..np.clone() });
         }

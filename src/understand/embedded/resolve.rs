@@ -714,6 +714,9 @@ impl<'c, 'a> Resolver<'c, 'a> {
         {
             return;
         }
+        if restates(&item, value) {
+            return;
+        }
         for t in a.means.iter() {
             let rest: Vec<Term> = t
                 .args
@@ -889,7 +892,15 @@ impl<'c, 'a> Resolver<'c, 'a> {
         match slot {
             Slot::Fun(f, args) => {
                 let inner: Option<Vec<Term>> = args.iter().map(|a| self.part_term(a, edge, bound, mask, item)).collect();
-                Some(Term::Fun(f.clone(), inner?))
+                let mut inner = inner?;
+                // What goes out is in the item: said the other way round, it is turned.
+                if let [Term::Str(out), Term::Str(new)] = inner.as_slice()
+                    && !self.ledger.included(self.chart.knowledge, item, out)
+                    && self.ledger.included(self.chart.knowledge, item, new)
+                {
+                    inner.reverse();
+                }
+                Some(Term::Fun(f.clone(), inner))
             }
             Slot::Var(v) if bound.iter().all(|b| b.0 != *v) => match Self::bind(edge, *v).cloned() {
                 Some(Bind::Np(i)) => {
