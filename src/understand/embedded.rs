@@ -95,6 +95,13 @@ impl Embedded {
         hints
     }
 
+    /// Sort bits of everything that the conversation speaks of: what a pronoun may mean.
+    fn present(&self, context: &Context) -> u64 {
+        let strings = context.last_actions.iter().chain(&context.said_before).flat_map(|a| &a.args).filter_map(Term::as_name);
+        let lines = context.order.iter().flat_map(|l| std::iter::once(l.item.as_str()).chain(l.parts.iter().filter_map(|p| p.dish.as_deref())));
+        strings.chain(lines).map(|n| if self.knowledge.names.find(n).is_some() { self.knowledge.mask(n) } else { 0 }).fold(0, |a, b| a | b)
+    }
+
     /// Names of the conversation that the facts do not hold.
     fn extra(&self, context: &Context) -> Extra {
         let mut out: Extra = vec![];
@@ -119,7 +126,7 @@ impl Embedded {
         let (tokens, _) = self.tokens(text);
         let Some(grammar) = self.model.roles.get(&context.role) else { return vec![] };
         let extra = self.extra(context);
-        let mut chart = Chart::new(&self.model, &self.knowledge, &tokens, &extra, self.hints(context), &grammar.words);
+        let mut chart = Chart::new(&self.model, &self.knowledge, &tokens, &extra, self.hints(context), grammar, self.present(context));
         let after: Vec<Option<Vec<(u8, Term)>>> = grammar.patterns.iter().map(|p| condition(p, context)).collect();
         let edges = chart.edges(grammar, &after);
         let (path, _) = chart.best(grammar, &edges);
@@ -135,7 +142,7 @@ impl Embedded {
 
     fn read(&self, tokens: &[Token], context: &Context, grammar: &RoleGrammar) -> Reading {
         let extra = self.extra(context);
-        let mut chart = Chart::new(&self.model, &self.knowledge, tokens, &extra, self.hints(context), &grammar.words);
+        let mut chart = Chart::new(&self.model, &self.knowledge, tokens, &extra, self.hints(context), grammar, self.present(context));
         let after: Vec<Option<Vec<(u8, Term)>>> = grammar.patterns.iter().map(|p| condition(p, context)).collect();
         let edges = chart.edges(grammar, &after);
         let (path, score) = chart.best(grammar, &edges);
@@ -146,7 +153,12 @@ impl Embedded {
         let loose = (0..tokens.len()).filter(|i| !covered.get(*i).copied().unwrap_or(false) && chart.skip_cost(*i) > 0.0).count();
         let unsure = std::mem::take(&mut resolver.unsure);
         let name_score = resolver.name_score;
-        let out = finish(resolver);
+        let mut out = finish(resolver);
+        // A part of a name amid words that mean nothing here is a coincidence.
+        let spoken = tokens.iter().filter(|t| t.punct().is_none()).count();
+        if name_score < 0.85 && loose * 2 > spoken && spoken > 2 {
+            out.clear();
+        }
         Reading { out, unsure, uncovered, loose, name_score, score }
     }
 

@@ -23,6 +23,8 @@ pub struct NameEdge {
     pub candidates: Vec<Candidate>,
     /// Whether its last word is a plural.
     pub plural: bool,
+    /// How many of its words are the name's.
+    pub said: usize,
 }
 
 /// What fills a slot.
@@ -80,16 +82,20 @@ pub struct Chart<'a> {
     /// What is likely.
     pub hints: Hints,
     known_words: &'a rustc_hash::FxHashSet<u32>,
+    role_mask: u64,
+    present: u64,
     classes: BTreeMap<(u16, usize), Vec<(usize, f32)>>,
 }
 
 const EDGE_COST: f32 = 0.5;
+/// How much the authors' preferences count: less than a further edge costs, so that they decide only between readings alike.
+const PREFERENCE: f32 = 0.4;
 const COMMA_COST: f32 = 0.7;
 const FILLER_COST: f32 = 0.05;
 
 impl<'a> Chart<'a> {
     /// Finds names, values and noun phrases.
-    pub fn new(model: &'a Model, knowledge: &'a Knowledge, tokens: &'a [Token], extra: &'a Extra, hints: Hints, known_words: &'a rustc_hash::FxHashSet<u32>) -> Self {
+    pub fn new(model: &'a Model, knowledge: &'a Knowledge, tokens: &'a [Token], extra: &'a Extra, hints: Hints, grammar: &'a RoleGrammar, present: u64) -> Self {
         let n = tokens.len() + 1;
         let mut chart = Self {
             model,
@@ -102,12 +108,15 @@ impl<'a> Chart<'a> {
             phrases_at: vec![vec![]; n],
             extra,
             hints,
-            known_words,
+            known_words: &grammar.words,
+            role_mask: grammar.names,
+            present,
             classes: BTreeMap::new(),
         };
         chart.find_values();
         chart.find_names();
         chart.hint_members();
+        chart.present |= chart.names.iter().flat_map(|e| e.candidates.first()).filter(|c| c.score > 0.9).map(|c| chart.mask(c.name)).fold(0, |a, b| a | b);
         chart.find_phrases();
         chart
     }
@@ -155,7 +164,7 @@ impl<'a> Chart<'a> {
             let said = words.iter().enumerate().all(|(k, w)| self.tokens.get(at + k).is_some_and(|t| t.text == *w));
             if said && !words.is_empty() {
                 let candidates = vec![Candidate { name: self.knowledge.names.len() + i, score: 1.0 }];
-                self.push_name(NameEdge { start: at, end: at + words.len(), candidates, plural: false });
+                self.push_name(NameEdge { start: at, end: at + words.len(), candidates, plural: false, said: words.len() });
             }
         }
     }
@@ -207,7 +216,8 @@ impl<'a> Chart<'a> {
                 candidates.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.name.cmp(&b.name)));
                 exact_before |= !bridged && candidates.first().is_some_and(|c| c.score >= 0.93);
                 let plural = self.tokens.get(end - 1).is_some_and(|t| t.plural);
-                self.push_name(NameEdge { start: at, end, candidates, plural });
+                let said = alive.iter().map(|a| a.1.len()).max().unwrap_or(1);
+                self.push_name(NameEdge { start: at, end, candidates, plural, said });
             }
             // The next word of the name, over joining words.
             let mut next = end;
@@ -287,13 +297,13 @@ impl<'a> Chart<'a> {
         if ours <= 0.0 {
             return None;
         }
-        let any = best(&|_| true);
+        let any = best(&|n| self.mask(n) & self.role_mask != 0).max(ours);
         let ratio = ours / any;
-        (ratio > 0.4).then_some(ratio * ours.min(1.0).max(0.45))
+        (ratio > 0.4).then_some(ratio * (0.55 + 0.45 * ours.min(1.0)))
     }
 
     /// Whether a word stands here that nothing can make sense of after a name: "chicken sandwich".
-    fn strange(&self, at: usize) -> bool {
+    pub fn strange(&self, at: usize) -> bool {
         let Some(t) = self.tokens.get(at) else { return false };
         t.kind == Kind::Word
             && t.alts.is_empty()
@@ -458,11 +468,11 @@ impl<'a> Chart<'a> {
                     let score = match &np.head {
                         Head::Name(e) => self.names.get(*e).and_then(|edge| {
                             #[expect(clippy::cast_precision_loss, reason = "spans are short")]
-                            let words = (edge.end - edge.start) as f32;
+                            let words = edge.said as f32;
                             let noun_follows = if self.strange(np.end) { 0.7 } else { 0.0 };
                             Some(np.extra_score + (words + 0.25 * (words - 1.0)) * self.fit(edge, *mask)? - noun_follows)
                         }),
-                        _ if *reference => Some(np.extra_score),
+                        _ if *reference && self.present & *mask != 0 => Some(np.extra_score),
                         _ => None,
                     };
                     if let Some(s) = score {
@@ -558,7 +568,7 @@ impl<'a> Chart<'a> {
                 let context = if pattern.after.is_some() { 0.35 } else { 0.0 };
                 for (end, score, binds) in self.run(&pattern.program, at) {
                     if end > at && (!pattern.alone || self.is_all(at, end)) {
-                        out.push(Edge { start: at, end, pattern: p, binds, score: score + pattern.weight + context - EDGE_COST });
+                        out.push(Edge { start: at, end, pattern: p, binds, score: score + PREFERENCE * (pattern.weight + context) - EDGE_COST });
                     }
                 }
             }

@@ -64,6 +64,8 @@ pub struct RoleGrammar {
     pub by_word: FxHashMap<u32, Vec<u16>>,
     /// Patterns that start with a slot.
     pub any: Vec<u16>,
+    /// Sort bits of the names that the role speaks of.
+    pub names: u64,
     /// All words that patterns hold.
     pub words: FxHashSet<u32>,
 }
@@ -407,6 +409,18 @@ impl Build<'_> {
                     grammar.any.push(i);
                 }
             }
+            for form in self.ontology.inputs_of(role) {
+                for arg in &form.args {
+                    grammar.names |= arg_mask(arg, &model.masks);
+                }
+            }
+            for p in &grammar.patterns {
+                for step in &p.program.steps {
+                    if let Step::Slot { fill: Fill::Name { mask, .. }, .. } = step {
+                        grammar.names |= mask;
+                    }
+                }
+            }
             let literal = |p: &Program| p.steps.iter().filter_map(|s| if let Step::Word(w) = s { Some(*w) } else { None }).collect::<Vec<_>>();
             grammar.words = grammar.patterns.iter().flat_map(|p| literal(&p.program)).chain(model.classes.iter().flat_map(literal)).collect();
             model.roles.insert(role.clone(), grammar);
@@ -501,6 +515,14 @@ impl Build<'_> {
         let composed = fact_sort(&config.composed, 0).and_then(|s| model.masks.get(&s).copied()).unwrap_or(0);
         model.lines =
             Some(LineModel { attributes, kind_sort, items: form_mask(&config.add), changed: form_mask(&config.change), composed, config: config.clone() });
+    }
+}
+
+fn arg_mask(arg: &Arg, masks: &BTreeMap<Name, u64>) -> u64 {
+    match arg {
+        Arg::Sort(s) => masks.get(s).copied().unwrap_or(0),
+        Arg::Literal(_) => 0,
+        Arg::Fun(_, inner) => inner.iter().map(|a| arg_mask(a, masks)).fold(0, |a, b| a | b),
     }
 }
 

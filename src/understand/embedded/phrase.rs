@@ -222,6 +222,10 @@ impl Phrases<'_, '_> {
             }
         }
         self.head(&np, at, out);
+        // "a chedder gordita": a word nobody knows before the rest of the name.
+        if np.article != Article::None && self.chart.strange(at) && self.chart.names_at.get(at + 1).is_some_and(|n| !n.is_empty()) {
+            self.head(&Np { extra_score: np.extra_score - 0.5, ..np }, at + 1, out);
+        }
     }
 
     fn head(&self, np: &Np, at: usize, out: &mut Vec<Np>) {

@@ -209,6 +209,7 @@ impl<'c, 'a> Resolver<'c, 'a> {
         }
         if let Some(Term::Str(s)) = args.iter().find(|a| matches!(a, Term::Str(_))) {
             self.topic = Some(s.clone());
+            self.last_name_end = edge.end;
             if let Some(target) = self.ledger.of_item(s) {
                 self.focus = Some(target);
             }
@@ -276,7 +277,7 @@ impl<'c, 'a> Resolver<'c, 'a> {
                     Some(Bind::Free(from, to)) => Some(Term::string(&self.title_case(from, to))),
                     Some(Bind::Np(i)) => {
                         let np = self.chart.phrases.get(i).cloned()?;
-                        self.np_term(&np, if mask == 0 { u64::MAX } else { mask }, edge)
+                        self.np_term(&np, if mask == 0 { u64::MAX } else { mask }, open, edge)
                     }
                     None => self.hole(mask, open, rest, edge),
                 }
@@ -285,7 +286,7 @@ impl<'c, 'a> Resolver<'c, 'a> {
         }
     }
 
-    fn np_term(&mut self, np: &Np, mask: u64, edge: &Edge) -> Option<Term> {
+    fn np_term(&mut self, np: &Np, mask: u64, open: bool, edge: &Edge) -> Option<Term> {
         match &np.head {
             Head::Name(_) => match self.pick(np, mask, 0.3) {
                 Picked::One(n) => Some(Term::Str(n)),
@@ -307,7 +308,7 @@ impl<'c, 'a> Resolver<'c, 'a> {
                     }
                 }
             }
-            Head::Pronoun(_) | Head::Left => self.hole(mask, false, &[], edge),
+            Head::Pronoun(_) | Head::Left => self.hole(mask, open, &[], edge),
         }
     }
 
@@ -905,7 +906,7 @@ impl<'c, 'a> Resolver<'c, 'a> {
             Slot::Var(v) if bound.iter().all(|b| b.0 != *v) => match Self::bind(edge, *v).cloned() {
                 Some(Bind::Np(i)) => {
                     let np = self.chart.phrases.get(i).cloned()?;
-                    let Head::Name(e) = np.head else { return self.np_term(&np, mask, edge) };
+                    let Head::Name(e) = np.head else { return self.np_term(&np, mask, false, edge) };
                     let candidates = self.chart.names.get(e).map(|x| x.candidates.clone()).unwrap_or_default();
                     let best = candidates.first().map_or(0.0, |c| c.score);
                     let mut related: Vec<(f32, Name)> = candidates
@@ -929,7 +930,7 @@ impl<'c, 'a> Resolver<'c, 'a> {
                             }
                         }
                     }
-                    self.np_term(&np, mask, edge)
+                    self.np_term(&np, mask, false, edge)
                 }
                 Some(Bind::Term(t)) => Some(t),
                 _ => None,
