@@ -116,7 +116,7 @@ impl<'a> Chart<'a> {
         chart.find_values();
         chart.find_names();
         chart.hint_members();
-        chart.present |= chart.names.iter().flat_map(|e| e.candidates.first()).filter(|c| c.score > 0.9).map(|c| chart.mask(c.name)).fold(0, |a, b| a | b);
+        chart.present |= chart.names.iter().flat_map(|e| e.candidates.first()).filter(|c| c.score > 0.5).map(|c| chart.mask(c.name)).fold(0, |a, b| a | b);
         chart.find_phrases();
         chart
     }
@@ -216,7 +216,7 @@ impl<'a> Chart<'a> {
                 candidates.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.name.cmp(&b.name)));
                 exact_before |= !bridged && candidates.first().is_some_and(|c| c.score >= 0.93);
                 let plural = self.tokens.get(end - 1).is_some_and(|t| t.plural);
-                let said = alive.iter().map(|a| a.1.len()).max().unwrap_or(1);
+                let said = alive.iter().map(|a| a.1.len()).max().unwrap_or(1) + usize::from(bridged);
                 self.push_name(NameEdge { start: at, end, candidates, plural, said });
             }
             // The next word of the name, over joining words.

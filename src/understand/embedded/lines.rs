@@ -380,6 +380,15 @@ impl Ledger {
         l.slots.iter().position(|(g, d)| d.is_none() && self.members.iter().any(|m| m.0 == *g && m.1 == *item))
     }
 
+    /// What fills the slots that take the item, if none of them is open.
+    pub fn filled_by(&self, combo: usize, item: &Name) -> Option<Name> {
+        if self.slot_for(combo, item).is_some() {
+            return None;
+        }
+        let l = self.lines.get(combo)?;
+        l.slots.iter().find(|(g, d)| d.is_some() && self.members.iter().any(|m| m.0 == *g && m.1 == *item)).and_then(|s| s.1.clone()).filter(|d| d != item)
+    }
+
     /// What the open slots of a composed line take.
     pub fn choices(&self, knowledge: &Knowledge, combo: usize) -> Vec<Name> {
         let Some(l) = self.lines.get(combo) else { return vec![] };

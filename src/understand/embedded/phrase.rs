@@ -256,7 +256,7 @@ impl Phrases<'_, '_> {
                 out.push(Np { end: at + 2, head: Head::Pronoun(true), plural: true, which, extra_score: np.extra_score + 1.8, ..np.clone() });
             }
             #[expect(clippy::cast_precision_loss, reason = "0 or 1")]
-            out.push(Np { end: at + 1 + one, head: Head::Pronoun(plural), plural, extra_score: np.extra_score + 0.9 + 0.9 * one as f32, ..np.clone() });
+            out.push(Np { end: at + 1 + one, head: Head::Pronoun(plural), plural, extra_score: np.extra_score + 1.0 + 0.9 * one as f32, ..np.clone() });
         }
         if (self.is("one", at) || self.is("ones", at)) && pointed {
             let plural = self.is("ones", at);

@@ -1,6 +1,7 @@
 //! From the readings to predicates: what phrases refer to, and how predicates get their arguments.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::chart::{Bind, Chart, Edge};
 use super::data::Does;
@@ -65,6 +66,7 @@ pub struct Resolver<'c, 'a> {
     correcting: Option<usize>,
     tie: Option<(Vec<Name>, Vec<(u16, Name)>, Option<i64>, usize)>,
     last_name_end: usize,
+    answered: Vec<(Arc<Vec<Template>>, Vec<(u8, Term)>)>,
 }
 
 /// What a name phrase turned out to be.
@@ -93,6 +95,7 @@ impl<'c, 'a> Resolver<'c, 'a> {
             correcting: None,
             tie: None,
             last_name_end: 0,
+            answered: vec![],
         }
     }
 
@@ -135,6 +138,14 @@ impl<'c, 'a> Resolver<'c, 'a> {
             Some(new) if self.is_about_new(pattern, edge, bound, rest) => new.clone(),
             _ => pattern.means.clone(),
         };
+        // "Sure, I'll try one" answers once.
+        if pattern.after.is_some() && edge.binds.is_empty() {
+            let answer = (means.clone(), bound.to_vec());
+            if self.answered.contains(&answer) {
+                return;
+            }
+            self.answered.push(answer);
+        }
         let before = self.entries.len();
         for template in means.iter() {
             self.emit(template, edge, pattern, bound, rest);
@@ -1175,6 +1186,11 @@ impl<'c, 'a> Resolver<'c, 'a> {
                 if self.restates(&np, &name, edge) || self.correct(&name, &np, edge) {
                     return;
                 }
+                if pattern.after.is_none()
+                    && let Some(old) = self.ledger.filled_by(line, &name)
+                {
+                    return self.swap_member(&old, &name, &np, edge, pattern);
+                }
                 for _ in 0..np.count.unwrap_or(1).clamp(1, 4) {
                     self.fill(line, &name, &np.attributes, edge, pattern.weak);
                 }
@@ -1182,6 +1198,20 @@ impl<'c, 'a> Resolver<'c, 'a> {
             Picked::Tie(names) => self.be_unsure(&np, names),
             Picked::Nothing => {}
         }
+    }
+}
+
+impl Resolver<'_, '_> {
+    /// A pick for a slot that is filled replaces what fills it.
+    fn swap_member(&mut self, old: &Name, new: &Name, np: &Np, edge: &Edge, pattern: &Pattern) {
+        let Some(replace) = self.chart.model.lines.as_ref().map(|l| l.config.replace.clone()) else { return };
+        self.push(What::Atom(Atom { name: replace.as_str().into(), args: vec![Term::Str(old.clone()), Term::Str(new.clone())] }), edge, pattern.weak);
+        let target = self.ledger.replaced(old, new);
+        for (sort, value) in &np.attributes {
+            self.attribute(*sort, value, target.clone(), edge, pattern.weak);
+        }
+        self.topic = Some(new.clone());
+        self.focus = Some(target);
     }
 }
 
