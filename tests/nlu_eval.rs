@@ -48,6 +48,15 @@ fn score() {
         let report = nlu::evaluate(&translator, &cases);
         let mut out = vec![];
         nlu::write_report(&report, &mut out).unwrap();
+        if std::env::var("NLU_TRACE").is_ok() {
+            for w in &report.wrong {
+                let case = cases.iter().find(|c| c.id == w.id).unwrap();
+                println!("{} {}", w.id, w.text);
+                for line in translator.readings(&w.text, &case.context.of_role(&case.role)) {
+                    println!("      {line}");
+                }
+            }
+        }
         println!("{file}\n{}", String::from_utf8(out).unwrap());
     }
 }

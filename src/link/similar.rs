@@ -9,6 +9,8 @@ pub fn sound_key(word: &str) -> String {
     while i < chars.len() {
         let (sign, used) = match (at(i), at(i + 1)) {
             ('p', 'h') => ('f', 2),
+            ('g', 'g') => ('g', 2),
+            ('g', 'h') if i > 0 => (' ', 2),
             ('q', 'u') => ('k', 2),
             ('c', 'k') => ('k', 2),
             ('c', 'h') | ('s', 'h') => ('x', 2),

@@ -124,7 +124,7 @@ mod tests {
     #[test]
     fn misspellings_find_their_word_and_strange_words_find_none() {
         let mut words = Words::default();
-        for w in ["burrito", "supreme", "quesadilla", "crunchwrap", "onion", "cheese", "cheesy", "jalapeno", "side"] {
+        for w in ["burrito", "supreme", "quesadilla", "crunchwrap", "onion", "cheese", "cheesy", "jalapeno", "side", "delights", "veggie"] {
             words.intern(w, true);
         }
         let best = |w: &str| words.nearest(w).first().map(|(id, _)| words.stem_of(*id).to_owned());

@@ -95,6 +95,13 @@ impl Embedded {
         hints
     }
 
+    /// Sort bits of everything that the conversation speaks of: what a pronoun may mean.
+    fn present(&self, context: &Context) -> u64 {
+        let strings = context.last_actions.iter().chain(&context.said_before).flat_map(|a| &a.args).filter_map(Term::as_name);
+        let lines = context.order.iter().flat_map(|l| std::iter::once(l.item.as_str()).chain(l.parts.iter().filter_map(|p| p.dish.as_deref())));
+        strings.chain(lines).map(|n| if self.knowledge.names.find(n).is_some() { self.knowledge.mask(n) } else { 0 }).fold(0, |a, b| a | b)
+    }
+
     /// Names of the conversation that the facts do not hold.
     fn extra(&self, context: &Context) -> Extra {
         let mut out: Extra = vec![];
@@ -114,9 +121,28 @@ impl Embedded {
         out
     }
 
+    /// The readings that an utterance was taken apart into: words, pattern and score of each, for people who write patterns.
+    pub fn readings(&self, text: &str, context: &Context) -> Vec<String> {
+        let (tokens, _) = self.tokens(text);
+        let Some(grammar) = self.model.roles.get(&context.role) else { return vec![] };
+        let extra = self.extra(context);
+        let mut chart = Chart::new(&self.model, &self.knowledge, &tokens, &extra, self.hints(context), grammar, self.present(context));
+        let after: Vec<Option<Vec<(u8, Term)>>> = grammar.patterns.iter().map(|p| condition(p, context)).collect();
+        let edges = chart.edges(grammar, &after);
+        let (path, _) = chart.best(grammar, &edges);
+        path.iter()
+            .filter_map(|i| edges.get(*i))
+            .map(|e| {
+                let words: Vec<&str> = tokens.get(e.start..e.end).into_iter().flatten().map(|t| t.text.as_str()).collect();
+                let say = grammar.patterns.get(e.pattern).map_or("", |p| &p.say);
+                format!("{:.2} [{}] by {}", e.score, words.join(" "), say.chars().take(90).collect::<String>())
+            })
+            .collect()
+    }
+
     fn read(&self, tokens: &[Token], context: &Context, grammar: &RoleGrammar) -> Reading {
         let extra = self.extra(context);
-        let mut chart = Chart::new(&self.model, &self.knowledge, tokens, &extra, self.hints(context));
+        let mut chart = Chart::new(&self.model, &self.knowledge, tokens, &extra, self.hints(context), grammar, self.present(context));
         let after: Vec<Option<Vec<(u8, Term)>>> = grammar.patterns.iter().map(|p| condition(p, context)).collect();
         let edges = chart.edges(grammar, &after);
         let (path, score) = chart.best(grammar, &edges);
@@ -127,7 +153,12 @@ impl Embedded {
         let loose = (0..tokens.len()).filter(|i| !covered.get(*i).copied().unwrap_or(false) && chart.skip_cost(*i) > 0.0).count();
         let unsure = std::mem::take(&mut resolver.unsure);
         let name_score = resolver.name_score;
-        let out = finish(resolver);
+        let mut out = finish(resolver);
+        // A part of a name amid words that mean nothing here is a coincidence.
+        let spoken = tokens.iter().filter(|t| t.punct().is_none()).count();
+        if name_score < 0.85 && loose * 2 > spoken && spoken > 2 {
+            out.clear();
+        }
         Reading { out, unsure, uncovered, loose, name_score, score }
     }
 
@@ -154,6 +185,9 @@ struct Reading {
 
 /// The bindings of a pattern's condition, `None` if it does not hold. The latest action that matches counts.
 fn condition(p: &model::Pattern, context: &Context) -> Option<Vec<(u8, Term)>> {
+    if p.needs_line && context.order.is_empty() {
+        return None;
+    }
     let Some(after) = &p.after else { return Some(vec![]) };
     context.last_actions.iter().rev().find_map(|a| {
         let mut binds = vec![];
@@ -174,14 +208,15 @@ fn covered(n: usize, edges: &[Edge], path: &[usize], grammar: &RoleGrammar) -> V
 /// Entries to atoms: weak ones give way, equal changes of one instance count once, numbered ones get their number.
 fn finish(resolver: Resolver<'_, '_>) -> Vec<(Atom, Range<usize>)> {
     let Resolver { chart, ledger, entries, .. } = resolver;
-    let strong = entries.iter().any(|e| !e.weak && e.what != What::Gone);
+    let strength = entries.iter().filter(|e| e.what != What::Gone).map(|e| e.weak).min().unwrap_or(0);
+    let member = chart.model.lines.as_ref().map(|l| l.config.member.clone()).unwrap_or_default();
     let mut kept: Vec<Entry> = vec![];
     for e in entries {
-        if e.what == What::Gone || (e.weak && strong) {
+        if e.what == What::Gone || e.weak > strength {
             continue;
         }
         let again = kept.iter().any(|k| match (&k.what, &e.what) {
-            (What::Atom(a), What::Atom(b)) => a == b && a.args.is_empty(),
+            (What::Atom(a), What::Atom(b)) => a == b && k.span != e.span && *a.name != *member,
             (What::Change { target: a, rest: r }, What::Change { target: b, rest: s }) => r == s && a.item == b.item && !a.ids.is_empty() && a.ids == b.ids,
             _ => false,
         });

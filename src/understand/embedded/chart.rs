@@ -23,6 +23,8 @@ pub struct NameEdge {
     pub candidates: Vec<Candidate>,
     /// Whether its last word is a plural.
     pub plural: bool,
+    /// How many of its words are the name's.
+    pub said: usize,
 }
 
 /// What fills a slot.
@@ -79,16 +81,21 @@ pub struct Chart<'a> {
     pub extra: &'a Extra,
     /// What is likely.
     pub hints: Hints,
+    known_words: &'a rustc_hash::FxHashSet<u32>,
+    role_mask: u64,
+    present: u64,
     classes: BTreeMap<(u16, usize), Vec<(usize, f32)>>,
 }
 
 const EDGE_COST: f32 = 0.5;
-const COMMA_COST: f32 = 0.45;
+/// How much the authors' preferences count: less than a further edge costs, so that they decide only between readings alike.
+const PREFERENCE: f32 = 0.4;
+const COMMA_COST: f32 = 0.7;
 const FILLER_COST: f32 = 0.05;
 
 impl<'a> Chart<'a> {
     /// Finds names, values and noun phrases.
-    pub fn new(model: &'a Model, knowledge: &'a Knowledge, tokens: &'a [Token], extra: &'a Extra, hints: Hints) -> Self {
+    pub fn new(model: &'a Model, knowledge: &'a Knowledge, tokens: &'a [Token], extra: &'a Extra, hints: Hints, grammar: &'a RoleGrammar, present: u64) -> Self {
         let n = tokens.len() + 1;
         let mut chart = Self {
             model,
@@ -101,10 +108,15 @@ impl<'a> Chart<'a> {
             phrases_at: vec![vec![]; n],
             extra,
             hints,
+            known_words: &grammar.words,
+            role_mask: grammar.names,
+            present,
             classes: BTreeMap::new(),
         };
         chart.find_values();
         chart.find_names();
+        chart.hint_members();
+        chart.present |= chart.names.iter().flat_map(|e| e.candidates.first()).filter(|c| c.score > 0.5).map(|c| chart.mask(c.name)).fold(0, |a, b| a | b);
         chart.find_phrases();
         chart
     }
@@ -131,12 +143,28 @@ impl<'a> Chart<'a> {
         }
     }
 
+    /// A composed item that is named makes its members likely.
+    fn hint_members(&mut self) {
+        let Some(lines) = self.model.lines.as_ref() else { return };
+        let mut members = vec![];
+        for edge in &self.names {
+            let Some(best) = edge.candidates.first().filter(|c| c.score >= 0.93 && self.mask(c.name) & lines.composed != 0) else { continue };
+            let Some(name) = self.name(best.name) else { continue };
+            for group in self.knowledge.second(&lines.config.composed, &name) {
+                members.extend(self.knowledge.second(&lines.config.group, group).iter().filter_map(|m| self.knowledge.names.find(m)));
+            }
+        }
+        for m in members {
+            self.hints.entry(m).or_insert(0.45);
+        }
+    }
+
     fn extra_names(&mut self, at: usize) {
         for (i, (words, _)) in self.extra.iter().enumerate() {
             let said = words.iter().enumerate().all(|(k, w)| self.tokens.get(at + k).is_some_and(|t| t.text == *w));
             if said && !words.is_empty() {
                 let candidates = vec![Candidate { name: self.knowledge.names.len() + i, score: 1.0 }];
-                self.push_name(NameEdge { start: at, end: at + words.len(), candidates, plural: false });
+                self.push_name(NameEdge { start: at, end: at + words.len(), candidates, plural: false, said: words.len() });
             }
         }
     }
@@ -171,7 +199,7 @@ impl<'a> Chart<'a> {
             let mut scores: BTreeMap<usize, f32> = BTreeMap::new();
             for (e, said) in &alive {
                 if let Some((targets, s)) = names.score(*e, said) {
-                    let content = said.iter().any(|(w, _)| !self.is_small(*w));
+                    let content = said.iter().any(|(w, _)| !self.is_small(*w) && !self.model.phrase.has("small", *w));
                     if content && s >= Thresholds::default().accept {
                         for t in targets {
                             let best = scores.entry(*t).or_insert(0.0);
@@ -188,7 +216,8 @@ impl<'a> Chart<'a> {
                 candidates.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.name.cmp(&b.name)));
                 exact_before |= !bridged && candidates.first().is_some_and(|c| c.score >= 0.93);
                 let plural = self.tokens.get(end - 1).is_some_and(|t| t.plural);
-                self.push_name(NameEdge { start: at, end, candidates, plural });
+                let said = alive.iter().map(|a| a.1.len()).max().unwrap_or(1) + usize::from(bridged);
+                self.push_name(NameEdge { start: at, end, candidates, plural, said });
             }
             // The next word of the name, over joining words.
             let mut next = end;
@@ -208,7 +237,7 @@ impl<'a> Chart<'a> {
             for (w, c) in t.readings() {
                 for (e, said) in &alive {
                     let fits = names.entry_words(*e).contains(&w) && !said.iter().any(|s| s.0 == w);
-                    if fits && (!self.is_letter(w) || names.follows(*e, said.last().map_or(0, |s| s.0), w)) {
+                    if fits && (!self.is_letter(w) || next == end && names.follows(*e, said.last().map_or(0, |s| s.0), w)) {
                         let mut more = said.clone();
                         more.push((w, c));
                         grown.push((*e, more));
@@ -268,9 +297,23 @@ impl<'a> Chart<'a> {
         if ours <= 0.0 {
             return None;
         }
-        let any = best(&|_| true);
+        let any = best(&|n| self.mask(n) & self.role_mask != 0).max(ours);
         let ratio = ours / any;
-        (ratio > 0.72).then_some(ratio * ours.min(1.0).max(0.45))
+        (ratio > 0.4).then_some(ratio * (0.55 + 0.45 * ours.min(1.0)))
+    }
+
+    /// Whether a word stands here that nothing can make sense of after a name: "chicken sandwich".
+    pub fn strange(&self, at: usize) -> bool {
+        let Some(t) = self.tokens.get(at) else { return false };
+        t.kind == Kind::Word
+            && t.alts.is_empty()
+            && !self.known_words.contains(&t.id)
+            && !self.model.fillers.contains(&t.id)
+            && !self.model.phrase.has("small", t.id)
+            && !self.model.phrase.has("name_end", t.id)
+            && !self.model.measures.contains(&t.id)
+            && !self.model.numbers.units.contains_key(&t.id)
+            && !self.knowledge.names.knows(t.id)
     }
 
     fn skippable(&self, at: usize) -> Option<f32> {
@@ -307,15 +350,31 @@ impl<'a> Chart<'a> {
         let mut out: Vec<(usize, f32, Vec<(u8, Bind)>)> = vec![];
         let mut stack: Vec<Thread> = vec![Thread { pc: 0, at: start, score: 0.0, binds: vec![], listing: false }];
         let mut budget = 6000u32;
+        // The best score with which each step was reached at each token: a worse way there is not followed.
+        let mut reached: FxHashMap<(usize, usize, bool), f32> = FxHashMap::default();
         while let Some(t) = stack.pop() {
             budget = budget.saturating_sub(1);
             if budget == 0 {
                 break;
             }
+            if !t.binds.is_empty() {
+                match reached.entry((t.pc, t.at, t.listing)) {
+                    std::collections::hash_map::Entry::Occupied(mut e) => {
+                        if *e.get() >= t.score {
+                            continue;
+                        }
+                        e.insert(t.score);
+                    }
+                    std::collections::hash_map::Entry::Vacant(e) => {
+                        e.insert(t.score);
+                    }
+                }
+            }
             match program.steps.get(t.pc) {
                 None => {}
-                Some(Step::Accept) => match out.iter_mut().find(|o| o.0 == t.at && o.2 == t.binds) {
-                    Some(o) => o.1 = o.1.max(t.score),
+                Some(Step::Accept) => match out.iter_mut().find(|o| o.0 == t.at) {
+                    Some(o) if o.1 >= t.score => {}
+                    Some(o) => *o = (t.at, t.score, t.binds),
                     None => out.push((t.at, t.score, t.binds)),
                 },
                 Some(Step::Jump(to)) => stack.push(Thread { pc: usize::from(*to), ..t }),
@@ -409,10 +468,11 @@ impl<'a> Chart<'a> {
                     let score = match &np.head {
                         Head::Name(e) => self.names.get(*e).and_then(|edge| {
                             #[expect(clippy::cast_precision_loss, reason = "spans are short")]
-                            let words = (edge.end - edge.start) as f32;
-                            Some(np.extra_score + words * self.fit(edge, *mask)?)
+                            let words = edge.said as f32;
+                            let noun_follows = if self.strange(np.end) { 0.7 } else { 0.0 };
+                            Some(np.extra_score + (words + 0.25 * (words - 1.0)) * self.fit(edge, *mask)? - noun_follows)
                         }),
-                        _ if *reference => Some(np.extra_score),
+                        _ if *reference && self.present & *mask != 0 => Some(np.extra_score),
                         _ => None,
                     };
                     if let Some(s) = score {
@@ -439,10 +499,10 @@ impl<'a> Chart<'a> {
                 }
                 out
             }
-            Fill::Number { min, max, money } => {
+            Fill::Number { min, max, money, strict } => {
                 let n = &self.model.numbers;
                 let read = if *money { n.money(self.tokens, at) } else { n.value(self.tokens, at) };
-                let Some(r) = read.filter(|r| r.value >= *min && r.value <= *max && (*money || !r.money)) else { return vec![] };
+                let Some(r) = read.filter(|r| r.value >= *min && r.value <= *max && (*money || !r.money) && (!*strict || r.money)) else { return vec![] };
                 #[expect(clippy::cast_precision_loss, reason = "spans are short")]
                 let score = (r.end - at) as f32;
                 vec![(r.end, score, Bind::Term(Term::Int(i32::try_from(r.value).unwrap_or(i32::MAX))))]
@@ -471,10 +531,12 @@ impl<'a> Chart<'a> {
                     && !self.model.not_things.contains(&t.id)
                     && self.model.numbers.units.get(&t.id).is_none()
             });
-            let last_is_thing = !self.model.not_things.contains(&t.id) && !self.model.fillers.contains(&t.id);
+            let last_is_thing = !self.model.fillers.contains(&t.id);
+            // A name that stops before a further word is half a name.
+            let cut = self.tokens.get(end).is_some_and(|n| n.kind == Kind::Word && !self.model.phrase.has("name_end", n.id) && !self.model.fillers.contains(&n.id));
             if real && last_is_thing {
                 #[expect(clippy::cast_precision_loss, reason = "spans are short")]
-                let score = 0.4 * (end - start) as f32 + 0.2 * (start - at) as f32;
+                let score = 0.5 * (end - start) as f32 + 0.2 * (start - at) as f32 - if cut { 1.2 } else { 0.0 };
                 out.push((end, score, Bind::Free(start, end)));
             }
         }
@@ -505,13 +567,18 @@ impl<'a> Chart<'a> {
                 let (Some(pattern), Some(Some(_))) = (grammar.patterns.get(p), after.get(p)) else { continue };
                 let context = if pattern.after.is_some() { 0.35 } else { 0.0 };
                 for (end, score, binds) in self.run(&pattern.program, at) {
-                    if end > at {
-                        out.push(Edge { start: at, end, pattern: p, binds, score: score + pattern.weight + context - EDGE_COST });
+                    if end > at && (!pattern.alone || self.is_all(at, end)) {
+                        out.push(Edge { start: at, end, pattern: p, binds, score: score + PREFERENCE * (pattern.weight + context) - EDGE_COST });
                     }
                 }
             }
         }
         out
+    }
+
+    /// Whether nothing but fillers and marks stands around a stretch.
+    fn is_all(&self, start: usize, end: usize) -> bool {
+        (0..start).chain(end..self.tokens.len()).all(|i| self.tokens.get(i).is_none_or(|t| t.punct().is_some() || self.model.fillers.contains(&t.id)))
     }
 
     /// What it costs to leave a token unread.

@@ -146,6 +146,15 @@ pub struct PatternText {
     /// Whether it gives way to anything else said in the same turn.
     #[serde(default)]
     pub weak: bool,
+    /// Whether it gives way to anything more special said in the same turn, but not to greetings and the like.
+    #[serde(default)]
+    pub general: bool,
+    /// Whether the conversation must hold a line already.
+    #[serde(default)]
+    pub needs_line: bool,
+    /// Whether it must be all that is said.
+    #[serde(default)]
+    pub alone: bool,
 }
 
 /// Uses of a pattern that are not just predicates.

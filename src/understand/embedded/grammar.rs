@@ -53,6 +53,8 @@ pub enum Fill {
         max: i64,
         /// Whether it is an amount of money.
         money: bool,
+        /// Whether it must be said to be money.
+        strict: bool,
     },
     /// A name that need not exist yet.
     Free,

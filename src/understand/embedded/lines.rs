@@ -44,6 +44,8 @@ pub struct Ledger {
     group: String,
     kind: String,
     open: Option<usize>,
+    /// The instances in the order of the conversation's list.
+    sequence: Vec<usize>,
     made_with: String,
     /// Groups with their members.
     members: Vec<(Name, Name)>,
@@ -64,7 +66,13 @@ impl Ledger {
             let item: Name = line.item.as_str().into();
             let at = ledger.lines.len();
             ledger.instances.push(Instance { item: item.clone(), mods: line.mods.clone() });
-            let instances = vec![ledger.instances.len() - 1];
+            let id = ledger.instances.len() - 1;
+            ledger.sequence.push(id);
+            if let Some(same) = ledger.lines.iter_mut().find(|l| line.parts.is_empty() && !l.composed && l.item == item) {
+                same.instances.push(id);
+                continue;
+            }
+            let instances = vec![id];
             let mut slots = vec![];
             for part in &line.parts {
                 let dish = part.dish.as_deref().map(Name::from);
@@ -244,14 +252,16 @@ impl Ledger {
 
     /// Instances of an item: one, several, a numbered one.
     pub fn select(&mut self, item: &Name, place: Option<i64>, count: Option<i64>, several: bool, other: bool) -> Target {
-        let line = self.lines.iter().rposition(|l| l.item == *item && l.new && !l.instances.is_empty());
+        let held = |l: &Line| l.item == *item && !l.instances.is_empty();
+        let line = self.lines.iter().rposition(|l| l.new && held(l)).or_else(|| self.lines.iter().rposition(held));
+        let new = line.and_then(|l| self.lines.get(l)).is_some_and(|l| l.new);
         let all = self.all_of(item);
         if let Some(p) = place {
             let id = at_place(&all, p);
             return Target { ids: id.into_iter().collect(), item: Some(item.clone()), line, placed: all.len() > 1, partial: false };
         }
-        if let (Some(line), true) = (line, all.len() > 1) {
-            return self.select_in(line, count, several || count.is_none(), other);
+        if let (Some(line), true) = (line, all.len() > 1 && (new || other || count.is_some())) {
+            return self.select_in(line, count, several || (new && count.is_none()), other);
         }
         let wanted = match count {
             Some(n) => usize::try_from(n).unwrap_or(1).min(all.len().max(1)),
@@ -320,14 +330,13 @@ impl Ledger {
 
     /// The line at a position of the whole list.
     pub fn select_position(&self, place: i64) -> Target {
-        let ids: Vec<usize> = self.lines.iter().flat_map(|l| l.instances.iter().copied()).collect();
-        let id = at_place(&ids, place);
+        let id = at_place(&self.sequence, place);
         Target { item: id.and_then(|i| self.item_of(i)), ids: id.into_iter().collect(), ..Target::default() }
     }
 
     /// The last instances of the whole list.
     pub fn select_last(&self, n: usize) -> Target {
-        let ids: Vec<usize> = self.lines.iter().flat_map(|l| l.instances.iter().copied()).collect();
+        let ids = &self.sequence;
         Target { ids: ids.get(ids.len().saturating_sub(n)..).unwrap_or(&[]).to_vec(), ..Target::default() }
     }
 
@@ -369,6 +378,15 @@ impl Ledger {
     pub fn slot_for(&self, combo: usize, item: &Name) -> Option<usize> {
         let l = self.lines.get(combo)?;
         l.slots.iter().position(|(g, d)| d.is_none() && self.members.iter().any(|m| m.0 == *g && m.1 == *item))
+    }
+
+    /// What fills the slots that take the item, if none of them is open.
+    pub fn filled_by(&self, combo: usize, item: &Name) -> Option<Name> {
+        if self.slot_for(combo, item).is_some() {
+            return None;
+        }
+        let l = self.lines.get(combo)?;
+        l.slots.iter().find(|(g, d)| d.is_some() && self.members.iter().any(|m| m.0 == *g && m.1 == *item)).and_then(|s| s.1.clone()).filter(|d| d != item)
     }
 
     /// What the open slots of a composed line take.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::data::{Does, DomainFiles, English, Lexicon, PatternText, Synonyms, read};
-use super::grammar::{Compiler, Fill, Firsts, Program, Sorts, firsts, variable};
+use super::grammar::{Compiler, Fill, Firsts, Program, Sorts, Step, firsts, variable};
 use super::numbers::NumberWords;
 use super::template::{Template, parse_templates};
 use super::text::{Respell, plain_words};
@@ -45,8 +45,14 @@ pub struct Pattern {
     pub does: Option<Does>,
     /// Preference.
     pub weight: f32,
-    /// Whether it gives way.
-    pub weak: bool,
+    /// How far it gives way: 0 not, 1 to what is more special, 2 to anything.
+    pub weak: u8,
+    /// Whether it must be all that is said.
+    pub alone: bool,
+    /// Whether the conversation must hold a line already.
+    pub needs_line: bool,
+    /// Its notation, for explanations.
+    pub say: Arc<str>,
 }
 
 /// The patterns of one role.
@@ -58,6 +64,10 @@ pub struct RoleGrammar {
     pub by_word: FxHashMap<u32, Vec<u16>>,
     /// Patterns that start with a slot.
     pub any: Vec<u16>,
+    /// Sort bits of the names that the role speaks of.
+    pub names: u64,
+    /// All words that patterns hold.
+    pub words: FxHashSet<u32>,
 }
 
 /// A way to say a value.
@@ -194,6 +204,7 @@ struct SortTable<'a> {
 impl Sorts for SortTable<'_> {
     fn fill(&self, spec: &str) -> Result<Fill, String> {
         let (spec, reference) = spec.strip_suffix('~').map_or((spec, false), |s| (s, true));
+        let (spec, strict) = spec.strip_suffix('!').map_or((spec, false), |s| (s, true));
         let mut mask = 0;
         for part in spec.split('|') {
             match self.ontology.sorts.get(part) {
@@ -204,7 +215,7 @@ impl Sorts for SortTable<'_> {
                 }
                 Some(Sort::Int { min, max, clamp }) => {
                     let max = if *clamp { i64::from(i32::MAX) } else { i64::from(*max) };
-                    return Ok(Fill::Number { min: i64::from(*min), max, money: self.money.iter().any(|m| m == part) });
+                    return Ok(Fill::Number { min: i64::from(*min), max, money: self.money.iter().any(|m| m == part), strict });
                 }
                 Some(Sort::NewName) => return Ok(Fill::Free),
                 Some(Sort::Any) => return Err(format!("`{part}` admits anything, so words cannot be read as it")),
@@ -398,6 +409,20 @@ impl Build<'_> {
                     grammar.any.push(i);
                 }
             }
+            for form in self.ontology.inputs_of(role) {
+                for arg in &form.args {
+                    grammar.names |= arg_mask(arg, &model.masks);
+                }
+            }
+            for p in &grammar.patterns {
+                for step in &p.program.steps {
+                    if let Step::Slot { fill: Fill::Name { mask, .. }, .. } = step {
+                        grammar.names |= mask;
+                    }
+                }
+            }
+            let literal = |p: &Program| p.steps.iter().filter_map(|s| if let Step::Word(w) = s { Some(*w) } else { None }).collect::<Vec<_>>();
+            grammar.words = grammar.patterns.iter().flat_map(|p| literal(&p.program)).chain(model.classes.iter().flat_map(literal)).collect();
             model.roles.insert(role.clone(), grammar);
         }
     }
@@ -445,7 +470,10 @@ impl Build<'_> {
                 after: after.and_then(|a| a.into_iter().next()).map(Arc::new),
                 does: text.does,
                 weight: text.weight,
-                weak: text.weak,
+                weak: if text.weak { 2 } else { u8::from(text.general) },
+                alone: text.alone,
+                needs_line: text.needs_line,
+                say: say.as_str().into(),
             });
         }
     }
@@ -487,6 +515,14 @@ impl Build<'_> {
         let composed = fact_sort(&config.composed, 0).and_then(|s| model.masks.get(&s).copied()).unwrap_or(0);
         model.lines =
             Some(LineModel { attributes, kind_sort, items: form_mask(&config.add), changed: form_mask(&config.change), composed, config: config.clone() });
+    }
+}
+
+fn arg_mask(arg: &Arg, masks: &BTreeMap<Name, u64>) -> u64 {
+    match arg {
+        Arg::Sort(s) => masks.get(s).copied().unwrap_or(0),
+        Arg::Literal(_) => 0,
+        Arg::Fun(_, inner) => inner.iter().map(|a| arg_mask(a, masks)).fold(0, |a, b| a | b),
     }
 }
 

@@ -222,6 +222,10 @@ impl Phrases<'_, '_> {
             }
         }
         self.head(&np, at, out);
+        // "a chedder gordita": a word nobody knows before the rest of the name.
+        if np.article != Article::None && self.chart.strange(at) && self.chart.names_at.get(at + 1).is_some_and(|n| !n.is_empty()) {
+            self.head(&Np { extra_score: np.extra_score - 0.5, ..np }, at + 1, out);
+        }
     }
 
     fn head(&self, np: &Np, at: usize, out: &mut Vec<Np>) {
@@ -247,8 +251,12 @@ impl Phrases<'_, '_> {
         if self.is("pronoun", at) && np.article == Article::None {
             let one = usize::from(self.is("one", at + 1) || self.is("ones", at + 1));
             let plural = self.is("plural_pronoun", at);
+            if plural && (self.is("both", at + 1) || self.is("all", at + 1)) {
+                let which = if self.is("both", at + 1) { Which::Both } else { Which::All };
+                out.push(Np { end: at + 2, head: Head::Pronoun(true), plural: true, which, extra_score: np.extra_score + 1.8, ..np.clone() });
+            }
             #[expect(clippy::cast_precision_loss, reason = "0 or 1")]
-            out.push(Np { end: at + 1 + one, head: Head::Pronoun(plural), plural, extra_score: np.extra_score + 0.9 + 0.9 * one as f32, ..np.clone() });
+            out.push(Np { end: at + 1 + one, head: Head::Pronoun(plural), plural, extra_score: np.extra_score + 1.0 + 0.9 * one as f32, ..np.clone() });
         }
         if (self.is("one", at) || self.is("ones", at)) && pointed {
             let plural = self.is("ones", at);

@@ -1,6 +1,7 @@
 //! From the readings to predicates: what phrases refer to, and how predicates get their arguments.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::chart::{Bind, Chart, Edge};
 use super::data::Does;
@@ -19,8 +20,8 @@ pub struct Entry {
     pub what: What,
     /// Tokens it came from.
     pub span: Range<usize>,
-    /// Whether it gives way to others.
-    pub weak: bool,
+    /// How far it gives way: 0 not, 1 to what is more special, 2 to anything.
+    pub weak: u8,
 }
 
 /// What an entry says.
@@ -65,6 +66,7 @@ pub struct Resolver<'c, 'a> {
     correcting: Option<usize>,
     tie: Option<(Vec<Name>, Vec<(u16, Name)>, Option<i64>, usize)>,
     last_name_end: usize,
+    answered: Vec<(Arc<Vec<Template>>, Vec<(u8, Term)>)>,
 }
 
 /// What a name phrase turned out to be.
@@ -93,6 +95,7 @@ impl<'c, 'a> Resolver<'c, 'a> {
             correcting: None,
             tie: None,
             last_name_end: 0,
+            answered: vec![],
         }
     }
 
@@ -135,6 +138,14 @@ impl<'c, 'a> Resolver<'c, 'a> {
             Some(new) if self.is_about_new(pattern, edge, bound, rest) => new.clone(),
             _ => pattern.means.clone(),
         };
+        // "Sure, I'll try one" answers once.
+        if pattern.after.is_some() && edge.binds.is_empty() {
+            let answer = (means.clone(), bound.to_vec());
+            if self.answered.contains(&answer) {
+                return;
+            }
+            self.answered.push(answer);
+        }
         let before = self.entries.len();
         for template in means.iter() {
             self.emit(template, edge, pattern, bound, rest);
@@ -154,7 +165,7 @@ impl<'c, 'a> Resolver<'c, 'a> {
         (from..to).any(|i| self.chart.skip_cost(i) > 0.3)
     }
 
-    fn push(&mut self, what: What, edge: &Edge, weak: bool) {
+    fn push(&mut self, what: What, edge: &Edge, weak: u8) {
         self.entries.push(Entry { what, span: edge.start..edge.end, weak });
     }
 
@@ -209,6 +220,7 @@ impl<'c, 'a> Resolver<'c, 'a> {
         }
         if let Some(Term::Str(s)) = args.iter().find(|a| matches!(a, Term::Str(_))) {
             self.topic = Some(s.clone());
+            self.last_name_end = edge.end;
             if let Some(target) = self.ledger.of_item(s) {
                 self.focus = Some(target);
             }
@@ -276,7 +288,7 @@ impl<'c, 'a> Resolver<'c, 'a> {
                     Some(Bind::Free(from, to)) => Some(Term::string(&self.title_case(from, to))),
                     Some(Bind::Np(i)) => {
                         let np = self.chart.phrases.get(i).cloned()?;
-                        self.np_term(&np, if mask == 0 { u64::MAX } else { mask }, edge)
+                        self.np_term(&np, if mask == 0 { u64::MAX } else { mask }, open, edge)
                     }
                     None => self.hole(mask, open, rest, edge),
                 }
@@ -285,7 +297,7 @@ impl<'c, 'a> Resolver<'c, 'a> {
         }
     }
 
-    fn np_term(&mut self, np: &Np, mask: u64, edge: &Edge) -> Option<Term> {
+    fn np_term(&mut self, np: &Np, mask: u64, open: bool, edge: &Edge) -> Option<Term> {
         match &np.head {
             Head::Name(_) => match self.pick(np, mask, 0.3) {
                 Picked::One(n) => Some(Term::Str(n)),
@@ -307,7 +319,7 @@ impl<'c, 'a> Resolver<'c, 'a> {
                     }
                 }
             }
-            Head::Pronoun(_) | Head::Left => self.hole(mask, false, &[], edge),
+            Head::Pronoun(_) | Head::Left => self.hole(mask, open, &[], edge),
         }
     }
 
@@ -416,6 +428,12 @@ impl<'c, 'a> Resolver<'c, 'a> {
         scored.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.2.cmp(&b.2)));
         let Some((best, raw, name)) = scored.first().cloned() else { return Picked::Nothing };
         let ties: Vec<Name> = scored.iter().filter(|s| s.0 >= best * crate::link::Thresholds::default().tie).map(|s| s.2.clone()).collect();
+        let held = ties.iter().filter(|n| self.ledger.holds(n)).count();
+        if in_order >= 0.5 && held == 1 {
+            if let Some(n) = ties.iter().find(|n| self.ledger.holds(n)) {
+                return Picked::One(n.clone());
+            }
+        }
         let whole = raw >= 0.93 && scored.get(1).is_none_or(|s| s.1 < 0.93);
         if ties.len() > 1 && !whole {
             return Picked::Tie(ties);
@@ -523,6 +541,9 @@ impl<'c, 'a> Resolver<'c, 'a> {
             Some(n) => Picked::One(n),
             None => self.pick(np, items, bonus),
         };
+        if matches!(picked, Picked::One(_)) && self.is_dominated(np, items) {
+            return;
+        }
         match picked {
             Picked::One(name) => {
                 let count = said_count.or(np.count);
@@ -559,6 +580,16 @@ impl<'c, 'a> Resolver<'c, 'a> {
             }
             Picked::Nothing => {}
         }
+    }
+
+    /// Whether the words name something of another sort much better.
+    fn is_dominated(&self, np: &Np, mask: u64) -> bool {
+        let Head::Name(e) = np.head else { return false };
+        let Some(edge) = self.chart.names.get(e) else { return false };
+        let score = |c: &crate::link::Candidate| c.score + self.chart.hints.get(&c.name).copied().unwrap_or(0.0);
+        let best = edge.candidates.iter().map(score).fold(0.0f32, f32::max);
+        let ours = edge.candidates.iter().filter(|c| self.chart.mask(c.name) & mask != 0).map(score).fold(0.0f32, f32::max);
+        ours < 0.72 * best
     }
 
     /// Whether a wish stands directly before.
@@ -659,7 +690,7 @@ impl<'c, 'a> Resolver<'c, 'a> {
         }
     }
 
-    fn new_line(&mut self, item: Name, count: i64, attributes: &[(u16, Name)], edge: &Edge, weak: bool) {
+    fn new_line(&mut self, item: Name, count: i64, attributes: &[(u16, Name)], edge: &Edge, weak: u8) {
         let line = self.ledger.add(self.chart.model, self.chart.knowledge, &item, count);
         self.topic = Some(item.clone());
         self.kind = self.ledger.kind_of(self.chart.knowledge, &item);
@@ -672,7 +703,7 @@ impl<'c, 'a> Resolver<'c, 'a> {
         self.focus = Some(target);
     }
 
-    fn fill(&mut self, combo: usize, name: &Name, attributes: &[(u16, Name)], edge: &Edge, weak: bool) {
+    fn fill(&mut self, combo: usize, name: &Name, attributes: &[(u16, Name)], edge: &Edge, weak: u8) {
         let Some(member) = self.chart.model.lines.as_ref().map(|l| l.config.member.clone()) else { return };
         let item = self.ledger.line_item(combo);
         let target = self.ledger.fill(combo, name);
@@ -685,7 +716,7 @@ impl<'c, 'a> Resolver<'c, 'a> {
         self.focus = Some(target);
     }
 
-    fn attribute(&mut self, sort: u16, value: &Name, target: Target, edge: &Edge, weak: bool) {
+    fn attribute(&mut self, sort: u16, value: &Name, target: Target, edge: &Edge, weak: u8) {
         let Some(a) = self.chart.model.lines.as_ref().and_then(|l| l.attributes.get(&sort)) else { return };
         let Some(item) = self.ledger.item(&target) else { return };
         let asked = a.values.is_empty() || a.values.contains(value);
@@ -693,6 +724,9 @@ impl<'c, 'a> Resolver<'c, 'a> {
             && asked
             && !self.chart.knowledge.holds(fact, &item)
         {
+            return;
+        }
+        if restates(&item, value) {
             return;
         }
         for t in a.means.iter() {
@@ -719,7 +753,7 @@ impl<'c, 'a> Resolver<'c, 'a> {
                 Picked::One(name) => {
                     self.topic = Some(name.clone());
                     if np.article == Article::Indefinite && !self.ledger.holds(&name) {
-                        self.new_line(name.clone(), np.count.unwrap_or(1), &np.attributes, edge, false);
+                        self.new_line(name.clone(), np.count.unwrap_or(1), &np.attributes, edge, 0);
                     }
                     self.ledger.select(&name, np.place, np.count, several, np.which == Which::Other)
                 }
@@ -831,12 +865,13 @@ impl<'c, 'a> Resolver<'c, 'a> {
                 None => return,
             }
         }
-        let target_wide = self.widen(target, &item);
-        self.push(What::Change { target: target_wide, rest }, edge, pattern.weak);
-    }
-
-    fn widen(&self, target: Target, _item: &Name) -> Target {
-        target
+        if let [Term::Const(value), Term::Const(yes)] = rest.as_slice()
+            && &**yes == "yes"
+            && restates(&item, value)
+        {
+            return;
+        }
+        self.push(What::Change { target, rest }, edge, pattern.weak);
     }
 
     /// Sort bits of everything that is no item of a line.
@@ -869,12 +904,20 @@ impl<'c, 'a> Resolver<'c, 'a> {
         match slot {
             Slot::Fun(f, args) => {
                 let inner: Option<Vec<Term>> = args.iter().map(|a| self.part_term(a, edge, bound, mask, item)).collect();
-                Some(Term::Fun(f.clone(), inner?))
+                let mut inner = inner?;
+                // What goes out is in the item: said the other way round, it is turned.
+                if let [Term::Str(out), Term::Str(new)] = inner.as_slice()
+                    && !self.ledger.included(self.chart.knowledge, item, out)
+                    && self.ledger.included(self.chart.knowledge, item, new)
+                {
+                    inner.reverse();
+                }
+                Some(Term::Fun(f.clone(), inner))
             }
             Slot::Var(v) if bound.iter().all(|b| b.0 != *v) => match Self::bind(edge, *v).cloned() {
                 Some(Bind::Np(i)) => {
                     let np = self.chart.phrases.get(i).cloned()?;
-                    let Head::Name(e) = np.head else { return self.np_term(&np, mask, edge) };
+                    let Head::Name(e) = np.head else { return self.np_term(&np, mask, false, edge) };
                     let candidates = self.chart.names.get(e).map(|x| x.candidates.clone()).unwrap_or_default();
                     let best = candidates.first().map_or(0.0, |c| c.score);
                     let mut related: Vec<(f32, Name)> = candidates
@@ -898,7 +941,7 @@ impl<'c, 'a> Resolver<'c, 'a> {
                             }
                         }
                     }
-                    self.np_term(&np, mask, edge)
+                    self.np_term(&np, mask, false, edge)
                 }
                 Some(Bind::Term(t)) => Some(t),
                 _ => None,
@@ -960,7 +1003,7 @@ impl<'c, 'a> Resolver<'c, 'a> {
         }
     }
 
-    fn take_off(&mut self, template: &Template, item: &Name, n: i64, edge: &Edge, weak: bool) {
+    fn take_off(&mut self, template: &Template, item: &Name, n: i64, edge: &Edge, weak: u8) {
         // What was said in this turn is not ordered at all.
         if let Some(line) = self.ledger.new_line_of(item) {
             let left = self.ledger.count(line) - n;
@@ -1143,6 +1186,11 @@ impl<'c, 'a> Resolver<'c, 'a> {
                 if self.restates(&np, &name, edge) || self.correct(&name, &np, edge) {
                     return;
                 }
+                if pattern.after.is_none()
+                    && let Some(old) = self.ledger.filled_by(line, &name)
+                {
+                    return self.swap_member(&old, &name, &np, edge, pattern);
+                }
                 for _ in 0..np.count.unwrap_or(1).clamp(1, 4) {
                     self.fill(line, &name, &np.attributes, edge, pattern.weak);
                 }
@@ -1151,6 +1199,25 @@ impl<'c, 'a> Resolver<'c, 'a> {
             Picked::Nothing => {}
         }
     }
+}
+
+impl Resolver<'_, '_> {
+    /// A pick for a slot that is filled replaces what fills it.
+    fn swap_member(&mut self, old: &Name, new: &Name, np: &Np, edge: &Edge, pattern: &Pattern) {
+        let Some(replace) = self.chart.model.lines.as_ref().map(|l| l.config.replace.clone()) else { return };
+        self.push(What::Atom(Atom { name: replace.as_str().into(), args: vec![Term::Str(old.clone()), Term::Str(new.clone())] }), edge, pattern.weak);
+        let target = self.ledger.replaced(old, new);
+        for (sort, value) in &np.attributes {
+            self.attribute(*sort, value, target.clone(), edge, pattern.weak);
+        }
+        self.topic = Some(new.clone());
+        self.focus = Some(target);
+    }
+}
+
+/// Whether the item's name already holds the value: grilled, of a Grilled Steak Bowl.
+fn restates(item: &str, value: &str) -> bool {
+    item.to_lowercase().split_whitespace().any(|w| w.starts_with(value))
 }
 
 fn uses(slots: &[Slot], var: u8) -> bool {
