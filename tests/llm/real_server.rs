@@ -38,7 +38,9 @@ fn random_weights_give_well_typed_predicates_only() {
         let settings = Settings { predicates: 3, reply_tokens: 3_000, names: 10, examples: 2, ..Settings::default() };
         let seen: Arc<Mutex<Vec<Translation>>> = Arc::default();
         let sink = seen.clone();
-        let translator = LlmUnderstand::new(model, &domain.ontology, names, Prompts::default(), settings).unwrap().observed(Arc::new(move |t| sink.lock().unwrap().push(t.clone())));
+        let translator = LlmUnderstand::new(model, &domain.ontology, names, Prompts::default(), settings)
+            .unwrap()
+            .observed(Arc::new(move |t| sink.lock().unwrap().push(t.clone())));
         let options = Options { reasoner: Reasoner::Fast, ..Options::default() };
         let engine = Engine::new(domain.clone(), Arc::new(MemoryStore::new(CommitRule::default()))).with_understand(Arc::new(translator)).with_options(options);
         let share = if structured == Structured::Grammar { turns } else { turns / 10 };
@@ -60,8 +62,12 @@ fn random_weights_give_well_typed_predicates_only() {
             assert!(role == "manager" || shared == shared_before, "a customer's turn changed shared facts");
         }
         let seen = seen.lock().unwrap();
-        let wrong: Vec<String> = seen.iter().filter_map(|t| t.trace.as_ref()).filter(|t| !t.problems.is_empty()).map(|t| format!("{:?} {:?}", t.problems, t.replies)).collect();
-        println!("{}", json!({"structured": format!("{structured:?}"), "turns": seen.len(), "predicates": atoms, "refused": refused, "not_well_typed": wrong.len()}));
+        let wrong: Vec<String> =
+            seen.iter().filter_map(|t| t.trace.as_ref()).filter(|t| !t.problems.is_empty()).map(|t| format!("{:?} {:?}", t.problems, t.replies)).collect();
+        println!(
+            "{}",
+            json!({"structured": format!("{structured:?}"), "turns": seen.len(), "predicates": atoms, "refused": refused, "not_well_typed": wrong.len()})
+        );
         summary.push((structured, refused, wrong));
     }
     for (structured, refused, wrong) in summary {
