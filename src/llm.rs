@@ -13,7 +13,6 @@ use std::ops::ControlFlow;
 use futures_util::future::BoxFuture;
 use serde_json::Value;
 
-pub mod account;
 pub mod anthropic;
 pub mod blocking;
 pub mod config;
@@ -29,9 +28,8 @@ pub mod replay;
 pub mod sse;
 pub mod wire;
 
-pub use account::Account;
 pub use blocking::BlockingModel;
-pub use config::{Api, ModelConfig, Secret};
+pub use config::{Api, Limits, ModelConfig, Secret};
 pub use cost::{Ledger, Usage};
 pub use error::ModelError;
 pub use remote::RemoteModel;
@@ -43,6 +41,11 @@ pub trait Model: Send + Sync {
 
     /// How far the endpoint keeps a reply in shape.
     fn shaping(&self) -> Shaping;
+
+    /// The limits it works under; the budgets among them bound what sessions and sites may use.
+    fn limits(&self) -> Limits {
+        Limits::default()
+    }
 
     /// One exchange.
     fn chat<'a>(&'a self, request: &'a ChatRequest) -> BoxFuture<'a, Result<ChatReply, ModelError>>;

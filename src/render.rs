@@ -5,6 +5,7 @@ pub mod faithful;
 pub mod llm;
 pub mod templates;
 
+use crate::state::Conversation;
 use crate::term::Atom;
 
 /// An action with the input it answers: confirmations need the quantity and the names that were said.
@@ -25,6 +26,8 @@ pub struct Tone {
     pub turn: u64,
     /// Whether this is the first reply of the conversation.
     pub first: bool,
+    /// Whose conversation it is, for the account of a model's exchanges.
+    pub conversation: Conversation,
 }
 
 /// Turns actions into one fluent reply.

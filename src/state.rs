@@ -2,6 +2,15 @@
 
 use serde::{Deserialize, Serialize};
 
+/// Which conversation something belongs to: for accounts and logs, never for prompts.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Conversation {
+    /// The site.
+    pub site: String,
+    /// The session's id.
+    pub session: String,
+}
+
 /// The state of one conversation.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct State {

@@ -15,6 +15,7 @@ use crate::facts::{Committed, Installed, Opened, SessionKey, Store, StoreError};
 use crate::ontology::{Admission, Refused};
 use crate::reason::{self, Outcome, ReasonError};
 use crate::render::{Render, Say, Tone};
+use crate::state::Conversation;
 use crate::term::{Atom, Name, Term};
 use crate::understand::{Context, Heard, Understand};
 
@@ -199,7 +200,7 @@ impl Engine {
         }
 
         let says = says(&decision.actions, &admission);
-        let tone = Tone { role: role.to_owned(), turn: opened.turn + 1, first: opened.turn == 0 };
+        let tone = Tone { role: role.to_owned(), turn: opened.turn + 1, first: opened.turn == 0, conversation: conversation(&opened.key) };
         let text = self.domain.templates.render(&says, &tone);
         let mut record = TurnRecord {
             site: key.site.to_string(),
@@ -312,6 +313,7 @@ impl Engine {
             last_actions: last.map(|r| r.actions.clone()).unwrap_or_default(),
             order: last.map(|r| r.state.order.clone()).unwrap_or_default(),
             said_before: last.map(|r| r.predicates.clone()).unwrap_or_default(),
+            conversation: conversation(&opened.key),
         }
     }
 
@@ -354,7 +356,7 @@ impl Engine {
         let outcome = reason::decide(&base, &facts, self.options.reasoner, &self.options.budget)?;
         let decision = Decision::read(&outcome);
         let (changes, _) = effects_to_changes(&decision.effects, &self.domain.ontology, role);
-        let tone = Tone { role: role.to_owned(), turn: opened.turn + 1, first: opened.turn == 0 };
+        let tone = Tone { role: role.to_owned(), turn: opened.turn + 1, first: opened.turn == 0, conversation: conversation(&opened.key) };
         Ok(TurnRecord {
             role: role.to_owned(),
             predicates: admission.admitted.iter().map(|(_, a)| a.clone()).collect(),
@@ -389,6 +391,10 @@ impl Engine {
             fact.map(|f| record::provenance_text(&f.provenance, &self.domain.ontology)).unwrap_or_default()
         }
     }
+}
+
+fn conversation(key: &SessionKey) -> Conversation {
+    Conversation { site: key.site.to_string(), session: key.session.to_string() }
 }
 
 fn int(n: usize) -> Term {

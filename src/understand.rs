@@ -5,7 +5,7 @@ pub mod flow;
 pub mod hybrid;
 pub mod llm;
 
-use crate::state::Line;
+use crate::state::{Conversation, Line};
 use crate::term::{Atom, Name};
 
 /// What the listener knows while it listens: nothing of other conversations.
@@ -19,6 +19,8 @@ pub struct Context {
     pub order: Vec<Line>,
     /// Atoms of the speaker's previous turn, for ellipsis and pronouns.
     pub said_before: Vec<Atom>,
+    /// Whose conversation it is, for the account of a model's exchanges.
+    pub conversation: Conversation,
 }
 
 /// What was heard.

@@ -7,23 +7,26 @@ use std::sync::{Arc, OnceLock, mpsc};
 use tokio::runtime::{Builder, Runtime};
 
 use super::config::ModelConfig;
+use super::cost::{Ledger, Usage};
 use super::error::ModelError;
 use super::http::HttpTransport;
 use super::remote::RemoteModel;
 use super::replay::{Player, Recorder};
 use super::wire::Transport;
 use super::{ChatReply, ChatRequest, Embeddings, Model};
+use crate::state::Conversation;
 
-/// A shared model and the runtime that serves it.
+/// A shared model, the runtime that serves it, and the account of what was used. Clones share all of it.
 #[derive(Clone, Debug)]
 pub struct BlockingModel {
     model: Arc<dyn Model>,
+    ledger: Arc<Ledger>,
 }
 
 impl BlockingModel {
     /// Wraps a model.
     pub fn new(model: Arc<dyn Model>) -> Self {
-        Self { model }
+        Self { model, ledger: Arc::default() }
     }
 
     /// The model that the environment names (see [`ModelConfig::from_env`]), with its limits; `None` without one. `DUOLOGUE_MODEL_RECORD`
@@ -47,6 +50,21 @@ impl BlockingModel {
     /// The model itself, for async callers.
     pub fn model(&self) -> &Arc<dyn Model> {
         &self.model
+    }
+
+    /// What sessions and sites have used.
+    pub fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
+    /// Refuses when a conversation has used up a budget.
+    pub fn admit(&self, of: &Conversation) -> Result<(), ModelError> {
+        self.ledger.admit(&self.model.limits(), &of.site, &of.session)
+    }
+
+    /// Books what a conversation used.
+    pub fn book(&self, of: &Conversation, used: Usage) {
+        self.ledger.book(&of.site, &of.session, used);
     }
 
     /// The model's name.

@@ -58,9 +58,14 @@ pub struct Ledger {
 
 #[derive(Debug, Default)]
 struct Sums {
-    sessions: BTreeMap<(String, String), Usage>,
+    /// When each session was booked last, and its sum.
+    sessions: BTreeMap<(String, String), (u64, Usage)>,
     sites: BTreeMap<String, Usage>,
+    bookings: u64,
 }
+
+/// Sessions whose own sums are kept; beyond twice as many, those that were booked longest ago are forgotten.
+const MAX_SESSIONS: usize = 10_000;
 
 impl Ledger {
     /// Books a turn's usage.
@@ -69,13 +74,23 @@ impl Ledger {
             return;
         }
         let mut sums = self.lock();
-        *sums.sessions.entry((site.to_owned(), session.to_owned())).or_default() += used;
+        sums.bookings += 1;
+        let now = sums.bookings;
+        let own = sums.sessions.entry((site.to_owned(), session.to_owned())).or_default();
+        own.0 = now;
+        own.1 += used;
         *sums.sites.entry(site.to_owned()).or_default() += used;
+        if sums.sessions.len() > 2 * MAX_SESSIONS {
+            let mut ages: Vec<u64> = sums.sessions.values().map(|(at, _)| *at).collect();
+            ages.sort_unstable();
+            let oldest = ages.get(ages.len() - MAX_SESSIONS).copied().unwrap_or(0);
+            sums.sessions.retain(|_, (at, _)| *at >= oldest);
+        }
     }
 
     /// What a session has used.
     pub fn session(&self, site: &str, session: &str) -> Usage {
-        self.lock().sessions.get(&(site.to_owned(), session.to_owned())).copied().unwrap_or_default()
+        self.lock().sessions.get(&(site.to_owned(), session.to_owned())).map(|(_, used)| *used).unwrap_or_default()
     }
 
     /// What a site has used.
@@ -90,7 +105,7 @@ impl Ledger {
 
     /// Forgets an ended session's own sum (the site's sum keeps it), so that memory does not grow with the number of sessions.
     pub fn close(&self, site: &str, session: &str) -> Usage {
-        self.lock().sessions.remove(&(site.to_owned(), session.to_owned())).unwrap_or_default()
+        self.lock().sessions.remove(&(site.to_owned(), session.to_owned())).map(|(_, used)| used).unwrap_or_default()
     }
 
     /// Refuses a further exchange when a budget is used up.
@@ -138,5 +153,16 @@ mod tests {
         assert!(ledger.admit(&limits, "b", "one").is_ok());
         assert_eq!(ledger.close("a", "one"), used);
         assert_eq!((ledger.session("a", "one").calls, ledger.site("a").calls), (0, 2));
+    }
+
+    #[test]
+    fn sums_of_many_sessions_stay_bounded() {
+        let ledger = Ledger::default();
+        let used = Usage { calls: 1, ..Usage::default() };
+        for n in 0..45_000 {
+            ledger.book("a", &n.to_string(), used);
+        }
+        assert!(ledger.lock().sessions.len() <= 2 * MAX_SESSIONS);
+        assert_eq!((ledger.session("a", "44999").calls, ledger.session("a", "0").calls, ledger.site("a").calls), (1, 0, 45_000));
     }
 }

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use super::anthropic::Anthropic;
-use super::config::{Api, ModelConfig, Structured};
+use super::config::{Api, Limits, ModelConfig, Structured};
 use super::error::{ModelError, Stage, shorten};
 use super::http::HttpTransport;
 use super::limits::{Gate, pause};
@@ -244,6 +244,10 @@ impl Model for RemoteModel {
             (Api::OpenAi, Structured::JsonObject | Structured::Grammar) | (Api::Ollama, _) => Shaping::PerUtterance,
             (Api::OpenAi, Structured::JsonSchema) | (Api::Anthropic, _) => Shaping::Stable,
         }
+    }
+
+    fn limits(&self) -> Limits {
+        self.config.limits.clone()
     }
 
     fn chat<'a>(&'a self, request: &'a ChatRequest) -> BoxFuture<'a, Result<ChatReply, ModelError>> {

@@ -13,7 +13,6 @@ use super::faithful::scan::take_sentences;
 use super::faithful::{Faithful, Violation};
 use super::{Render, Say, Tone};
 use crate::domain::Domain;
-use crate::llm::account::Account;
 use crate::llm::{BlockingModel, ChatRequest, Message, ModelError, Usage};
 use crate::understand::llm::Names;
 
@@ -112,7 +111,6 @@ pub struct LlmRender {
     template: Arc<dyn Render>,
     faithful: Faithful,
     prompts: RenderPrompts,
-    account: Option<Account>,
     observer: Option<Observer>,
     counts: Arc<Counts>,
 }
@@ -127,7 +125,7 @@ struct Counts {
 impl LlmRender {
     /// A renderer over the template's own.
     pub fn new(model: BlockingModel, template: Arc<dyn Render>, faithful: Faithful, prompts: RenderPrompts) -> Self {
-        Self { model, template, faithful, prompts, account: None, observer: None, counts: Arc::default() }
+        Self { model, template, faithful, prompts, observer: None, counts: Arc::default() }
     }
 
     /// A renderer for a domain as loaded: its templates, its first facts' names, its own tone and neutral words.
@@ -138,10 +136,10 @@ impl LlmRender {
         Ok(Self::new(model, domain.templates.clone(), faithful, RenderPrompts::with(&domain.ontology.title, own)?))
     }
 
-    /// The same for one session: its site's names and its account.
+    /// The same for a site with other names.
     #[must_use]
-    pub fn for_session(&self, faithful: Faithful, account: Option<Account>) -> Self {
-        Self { faithful, account, ..self.clone() }
+    pub fn with_names(&self, faithful: Faithful) -> Self {
+        Self { faithful, ..self.clone() }
     }
 
     /// The same with an observer.
@@ -149,6 +147,11 @@ impl LlmRender {
     pub fn observed(mut self, observer: Observer) -> Self {
         self.observer = Some(observer);
         self
+    }
+
+    /// The model, with its account.
+    pub fn model(&self) -> &BlockingModel {
+        &self.model
     }
 
     /// How often the model's words were used so far.
@@ -160,7 +163,7 @@ impl LlmRender {
     /// The reply as a whole, with what led to it.
     pub fn compose(&self, says: &[Say], tone: &Tone) -> Rendering {
         let draft = self.template.render(says, tone);
-        self.attempts(draft, |this, rendering, request| {
+        self.attempts(draft, tone, |this, rendering, request| {
             let reply = this.model.chat(request)?;
             rendering.usage += reply.usage;
             let text = tidy(&reply.text);
@@ -176,7 +179,7 @@ impl LlmRender {
     /// The reply in sentences as they are checked; what is handed on is final. The rendering's text is all of it together.
     pub fn stream(&self, says: &[Say], tone: &Tone, on_sentence: &mut dyn FnMut(&str)) -> Rendering {
         let draft = self.template.render(says, tone);
-        let rendering = self.attempts(draft, |this, rendering, request| {
+        let rendering = self.attempts(draft, tone, |this, rendering, request| {
             let mut checker = this.faithful.checker(says, &rendering.template);
             let (mut open, mut released) = (String::new(), Vec::new());
             let outcome = this.model.stream(request, &mut |piece| {
@@ -224,17 +227,18 @@ impl LlmRender {
     fn attempts(
         &self,
         draft: String,
+        tone: &Tone,
         mut ask: impl FnMut(&Self, &mut Rendering, ChatRequest) -> Result<(String, Result<(), Violation>, bool), ModelError>,
     ) -> Rendering {
         let mut rendering = Rendering { text: draft.clone(), template: draft, ..Rendering::default() };
         let started = Instant::now();
-        let outcome = if rendering.template.trim().is_empty() { Ok(()) } else { self.two_rounds(&mut rendering, &mut ask) };
+        let outcome = if rendering.template.trim().is_empty() { Ok(()) } else { self.two_rounds(tone, &mut rendering, &mut ask) };
         if let Err(error) = outcome {
             tracing::info!(kind = error.kind(), "the model gave no usable wording");
             rendering.fault = Some(error.kind());
         }
         rendering.waited = started.elapsed();
-        Account::book(self.account.as_ref(), rendering.usage);
+        self.model.book(&tone.conversation, rendering.usage);
         self.counts.turns.fetch_add(1, Ordering::Relaxed);
         let counter = if matches!(rendering.by, By::Model | By::Retry) { &self.counts.model } else { &self.counts.fallback };
         counter.fetch_add(1, Ordering::Relaxed);
@@ -246,10 +250,11 @@ impl LlmRender {
 
     fn two_rounds(
         &self,
+        tone: &Tone,
         rendering: &mut Rendering,
         ask: &mut impl FnMut(&Self, &mut Rendering, ChatRequest) -> Result<(String, Result<(), Violation>, bool), ModelError>,
     ) -> Result<(), ModelError> {
-        Account::admit(self.account.as_ref())?;
+        self.model.admit(&tone.conversation)?;
         let turn = self.prompts.fill("render_turn", context!(draft => Value::from(rendering.template.as_str()).to_string()))?;
         // A token has about four characters; twice that is room enough, and bounds what a runaway model costs.
         let tokens = rendering.template.chars().count() / 2 + 64;

@@ -8,7 +8,6 @@ use serde::Serialize;
 
 use super::{Context, Heard, Understand};
 use crate::domain::Domain;
-use crate::llm::account::Account;
 use crate::llm::error::shorten;
 use crate::llm::{BlockingModel, ChatRequest, Message, ModelError, Shape, Shaping, Usage};
 use crate::ontology::Ontology;
@@ -91,7 +90,6 @@ pub type Observer = Arc<dyn Fn(&Translation) + Send + Sync>;
 pub struct LlmUnderstand {
     shared: Arc<Shared>,
     names: Arc<Names>,
-    account: Option<Account>,
     fallback: Option<Arc<dyn Understand>>,
     observer: Option<Observer>,
 }
@@ -112,7 +110,7 @@ impl LlmUnderstand {
             let prefix = prompts.prefix(&forms)?;
             roles.insert(role.clone(), (forms, prefix));
         }
-        Ok(Self { shared: Arc::new(Shared { model, roles, prompts, settings }), names, account: None, fallback: None, observer: None })
+        Ok(Self { shared: Arc::new(Shared { model, roles, prompts, settings }), names, fallback: None, observer: None })
     }
 
     /// A translator for a domain as loaded: its ontology, its first facts' names, its own prompts.
@@ -129,10 +127,15 @@ impl LlmUnderstand {
         self
     }
 
-    /// The same for one session: its site's names and its account.
+    /// The same for a site with other names.
     #[must_use]
-    pub fn for_session(&self, names: Arc<Names>, account: Option<Account>) -> Self {
-        Self { names, account, ..self.clone() }
+    pub fn with_names(&self, names: Arc<Names>) -> Self {
+        Self { names, ..self.clone() }
+    }
+
+    /// The model, with its account.
+    pub fn model(&self) -> &BlockingModel {
+        &self.shared.model
     }
 
     /// The same with an observer.
@@ -153,7 +156,7 @@ impl LlmUnderstand {
         let started = Instant::now();
         let outcome = self.ask(text, context, &mut trace);
         trace.waited = started.elapsed();
-        Account::book(self.account.as_ref(), trace.usage);
+        self.shared.model.book(&context.conversation, trace.usage);
         let mut translation = Translation { embedded, ..Translation::default() };
         match outcome {
             Ok(atoms) => {
@@ -181,7 +184,7 @@ impl LlmUnderstand {
         if text.chars().count() > settings.characters {
             return Err(ModelError::Config(format!("an utterance of more than {} characters is not sent", settings.characters)));
         }
-        Account::admit(self.account.as_ref())?;
+        model.admit(&context.conversation)?;
         let turn = prompts.turn(forms, &self.names, text, context, prompt::Size { names: settings.names, examples: settings.examples })?;
         let shaping = model.model().shaping();
         let shape = (shaping != Shaping::Unshaped).then(|| Shape {

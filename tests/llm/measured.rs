@@ -49,6 +49,7 @@ fn a_whole_turn_needs_two_calls_at_most() {
     assert_eq!((record.heard_by.as_str(), record.state.order.len()), ("llm", 2));
     assert!(record.text.contains("wo Soft Tacos"), "{}", record.text);
     assert_eq!((server.requests().len(), render.share().model), (2, 1));
+    assert_eq!(render.model().ledger().session("s", "c").calls, 1, "each end books on the conversation's account");
 }
 
 #[test]

@@ -418,7 +418,7 @@ fn free_wording_passes_if_it_says_the_same() {
 #[test]
 fn a_faithful_model_s_words_are_used_and_a_wrong_text_is_asked_again_once() {
     let says = [say("confirm(order,\"Soft Taco\")", Some("order(\"Soft Taco\",2)")), say("price(757)", None)];
-    let tone = Tone { role: "customer".into(), turn: 1, first: false };
+    let tone = Tone { role: "customer".into(), turn: 1, first: false, ..Tone::default() };
     let template = DOMAIN.templates.render(&says, &tone);
     let render = renderer(|request| format!("Great! {}", draft_of(request).replace("You'd like", "So that's").replace("comes to", "is")));
     let rendering = render.compose(&says, &tone);
@@ -455,7 +455,7 @@ fn a_failing_server_leaves_the_template_s_text() {
 #[test]
 fn a_stream_that_breaks_is_finished_by_the_template_and_nothing_is_said_twice() {
     let says = [say("confirm(order,\"Soft Taco\")", Some("order(\"Soft Taco\",2)")), say("price(757)", None), say("else", None)];
-    let tone = Tone { role: "customer".into(), turn: 3, first: false };
+    let tone = Tone { role: "customer".into(), turn: 3, first: false, ..Tone::default() };
     let template = DOMAIN.templates.render(&says, &tone);
     let first = sentences(&template)[0].clone();
     let event = json!({"choices":[{"index":0,"delta":{"content": format!("{first} The to")}}]});

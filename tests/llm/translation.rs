@@ -3,9 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
-use duologue::llm::config::Limits;
-use duologue::llm::{Account, Api, Ledger};
-use duologue::state::Line;
+use duologue::llm::Api;
+use duologue::state::{Conversation, Line};
 use duologue::term::{Atom, Term};
 use duologue::understand::hybrid::{HybridUnderstand, Share};
 use duologue::understand::llm::forms::Forms;
@@ -76,7 +75,7 @@ fn no_prompt_holds_a_fact_of_another_session_or_site() {
         ..customer()
     };
     for (dish, item) in [("Alpha Dish", "Alpha Item"), ("Beta Dish", "Beta Item"), ("Alpha Dish", "Gamma Item"), ("Beta Dish", "Delta Item")] {
-        let own = base.for_session(site(dish), None);
+        let own = base.with_names(site(dish));
         own.translate("what do I have", &session(item), None);
         let sent = server.requests().pop().unwrap().body;
         for marker in ["Alpha Dish", "Beta Dish", "Alpha Item", "Beta Item", "Gamma Item", "Delta Item"] {
@@ -117,15 +116,15 @@ fn an_utterance_beyond_its_budget_is_not_sent() {
 #[test]
 fn budgets_and_accounts_are_per_session_and_site() {
     let server = Server::start(|_| Act::json(completion(TWO_TACOS)));
-    let ledger = Arc::new(Ledger::default());
-    let limits = Limits { session_tokens: 1_000, ..Limits::default() };
-    let account = |session: &str| Some(Account { ledger: ledger.clone(), limits: limits.clone(), site: "s".into(), session: session.into() });
-    let base = translator(model(config(&server, Api::OpenAi)));
-    let first = base.for_session(NAMES.clone(), account("one"));
+    let mut config = config(&server, Api::OpenAi);
+    config.limits.session_tokens = 1_000;
+    let translator = translator(model(config));
+    let of = |session: &str| Context { conversation: Conversation { site: "s".into(), session: session.into() }, ..customer() };
     for expected in [None, None, Some("over_budget")] {
-        assert_eq!(first.translate("two soft tacos", &customer(), None).trace.unwrap().fault, expected);
+        assert_eq!(translator.translate("two soft tacos", &of("one"), None).trace.unwrap().fault, expected);
     }
-    assert!(base.for_session(NAMES.clone(), account("two")).translate("two soft tacos", &customer(), None).model.is_some());
+    assert!(translator.translate("two soft tacos", &of("two"), None).model.is_some());
+    let ledger = translator.model().ledger();
     assert_eq!((ledger.session("s", "one").calls, ledger.session("s", "two").calls, ledger.site("s").calls), (2, 1, 3));
 }
 

@@ -63,7 +63,7 @@ fn snapshot(templates: &Templates, cases: &str) -> String {
         }
         let mut seen = vec![];
         for turn in 1..=3 {
-            let text = templates.render(&says(&case.says), &Tone { role: case.role.clone(), turn, first: false });
+            let text = templates.render(&says(&case.says), &Tone { role: case.role.clone(), turn, first: false, ..Tone::default() });
             if !seen.contains(&text) {
                 out.push_str(&format!("{turn}: {text}\n"));
                 seen.push(text);
@@ -160,7 +160,7 @@ proptest! {
     fn a_reply_says_every_name_number_and_amount(actions in prop::collection::vec(one_action(), 0..12), turn in 0..1000u64) {
         let templates = drive_thru_once();
         let lines: Vec<String> = actions.iter().flat_map(|(a, _)| if a.starts_with("check") { a.split(';').map(str::to_owned).collect() } else { vec![a.clone()] }).collect();
-        let tone = Tone { role: "customer".into(), turn, first: false };
+        let tone = Tone { role: "customer".into(), turn, first: false, ..Tone::default() };
         let text = templates.render(&says(&lines), &tone);
         prop_assert!(!text.is_empty());
         prop_assert_eq!(&text, &templates.render(&says(&lines), &tone));
@@ -181,7 +181,7 @@ fn drive_thru_once() -> &'static Templates {
 #[test]
 fn numbers_of_equal_orders_add_up() {
     let lines = ["confirm(order,\"Pepsi\") <- order(\"Pepsi\",1)", "confirm(order,\"Pepsi\") <- order(\"Pepsi\",2)"].map(str::to_owned);
-    let text = drive_thru().render(&says(&lines), &Tone { role: "customer".into(), turn: 0, first: false });
+    let text = drive_thru().render(&says(&lines), &Tone { role: "customer".into(), turn: 0, first: false, ..Tone::default() });
     assert!(text.to_lowercase().contains("three pepsis"), "{text}");
 }
 
@@ -218,7 +218,7 @@ rules:
     let o = ontology(HOSPITAL);
     let t = load(templates, &o);
     let lines = ["admitted(\"Ann\",\"West\")", "admitted(\"Bo\",\"East\")", "admitted(\"Cy\",\"West\")", "stays(\"Ann\",3)"].map(str::to_owned);
-    let text = t.render(&says(&lines), &Tone { role: "nurse".into(), turn: 0, first: true });
+    let text = t.render(&says(&lines), &Tone { role: "nurse".into(), turn: 0, first: true, ..Tone::default() });
     assert_eq!(text, "Ann and Cy on West; Bo on East. Ann stays three days.");
     assert_eq!(t.uncovered(&o), vec![]);
 }
@@ -270,7 +270,7 @@ fn speed() {
     for turn in 0..50 {
         for case in &cases {
             let says = says(&case.says);
-            let tone = Tone { role: case.role.clone(), turn, first: false };
+            let tone = Tone { role: case.role.clone(), turn, first: false, ..Tone::default() };
             let start = std::time::Instant::now();
             let text = templates.render(&says, &tone);
             times.push(start.elapsed());
