@@ -228,9 +228,9 @@ pub fn digits(n: &str) -> Vec<(usize, String)> {
         let mut after = run.get(len..).unwrap_or("").chars();
         let next = after.next();
         let alone_before = !before.is_some_and(|c| c.is_alphanumeric() || matches!(c, '_' | '/' | '$' | ':' | '.' | '-'));
-        let alone_after = !next.is_some_and(|c| c.is_alphanumeric() || matches!(c, '_' | '/' | ':'))
-            && !(next == Some('.') && after.next().is_some_and(|c| c.is_ascii_digit()));
-        if alone_before && alone_after && len <= 20 {
+        let joined = next.is_some_and(|c| c.is_alphanumeric() || matches!(c, '_' | '/' | ':'));
+        let decimal = next == Some('.') && after.next().is_some_and(|c| c.is_ascii_digit());
+        if alone_before && !joined && !decimal && len <= 20 {
             out.push((start, run.get(..len).unwrap_or("").to_owned()));
         }
         rest = start + len;
