@@ -1,1 +1,329 @@
 //! Acting: calls to the outside, never before commit.
+//!
+//! A call is typed, has a time limit, and is made again only when that cannot do it twice. What it gives back becomes facts that say where they
+//! come from. Nothing here runs unless its caller holds a [`Committed`]: the turn hands one out after all checks.
+
+mod http;
+mod mcp;
+mod process;
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::term::{Atom, Term};
+
+/// Why a call gave nothing.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ActError {
+    /// Nobody declared the function.
+    #[error("no function is called `{0}`")]
+    Unknown(String),
+    /// An input is needed and not there.
+    #[error("`{function}` cannot be called without `{input}`")]
+    Missing {
+        /// The function.
+        function: String,
+        /// The input.
+        input: String,
+    },
+    /// The function has no such input.
+    #[error("`{function}` has no input `{input}`")]
+    NoInput {
+        /// The function.
+        function: String,
+        /// The input.
+        input: String,
+    },
+    /// An input is not of its type.
+    #[error("the input `{input}` of `{function}` is no {expected}")]
+    Type {
+        /// The function.
+        function: String,
+        /// The input.
+        input: String,
+        /// What it has to be.
+        expected: &'static str,
+    },
+    /// The time limit passed; nobody knows whether the call was carried out.
+    #[error("`{function}` did not answer within {millis} ms")]
+    Timeout {
+        /// The function.
+        function: String,
+        /// The limit.
+        millis: u128,
+    },
+    /// The function could not be reached at all, so nothing was carried out.
+    #[error("`{0}` cannot be reached: {1}")]
+    Unreachable(String, String),
+    /// The function answered with an error.
+    #[error("`{0}` failed: {1}")]
+    Failed(String, String),
+    /// The answer cannot be read.
+    #[error("the answer of `{0}` cannot be read: {1}")]
+    Unreadable(String, String),
+}
+
+/// The type of an input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum InputType {
+    /// Text.
+    String,
+    /// A whole number.
+    Integer,
+    /// Any number.
+    Number,
+    /// Yes or no.
+    Boolean,
+}
+
+/// An input of a function.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// Its name.
+    pub name: String,
+    /// Its type.
+    #[serde(rename = "type", default = "text")]
+    pub kind: InputType,
+    /// The call cannot be made without it.
+    #[serde(default)]
+    pub required: bool,
+    /// The values it may have; any when empty.
+    #[serde(default)]
+    pub values: Vec<String>,
+}
+
+fn text() -> InputType {
+    InputType::String
+}
+
+/// Where a function lives.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase", deny_unknown_fields)]
+pub enum Target {
+    /// A POST of the inputs as JSON.
+    Http {
+        /// The address.
+        url: String,
+    },
+    /// A program: the call as one line of JSON on its input, the answer as JSON on its output.
+    Process {
+        /// The program and its arguments; no shell stands between.
+        command: Vec<String>,
+    },
+    /// A tool of an MCP server that is started as a program.
+    Mcp {
+        /// The server and its arguments.
+        command: Vec<String>,
+        /// The tool's name; the function's when absent.
+        #[serde(default)]
+        tool: Option<String>,
+    },
+}
+
+/// A declared function.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Function {
+    /// Its name.
+    pub name: String,
+    /// Its inputs.
+    #[serde(default)]
+    pub inputs: Vec<Input>,
+    /// Where it lives.
+    pub target: Target,
+    /// Its time limit.
+    #[serde(default = "timeout_ms")]
+    pub timeout_ms: u64,
+    /// How often it is tried again.
+    #[serde(default)]
+    pub retries: u32,
+    /// Calling it twice does no more than calling it once, so it may be tried again after a time-out too.
+    #[serde(default)]
+    pub idempotent: bool,
+}
+
+fn timeout_ms() -> u64 {
+    10_000
+}
+
+/// Proof that the turn whose call this is was committed; only the turn makes one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Committed {
+    session: String,
+    turn: u64,
+}
+
+impl Committed {
+    /// To be called right after the commit of a turn, and nowhere else.
+    pub fn after_commit(session: &str, turn: u64) -> Self {
+        Self { session: session.to_owned(), turn }
+    }
+}
+
+/// A call to be made.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Call {
+    /// The function's name.
+    pub function: String,
+    /// The inputs.
+    pub inputs: BTreeMap<String, Value>,
+}
+
+/// What a call gave back, and how.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Returned {
+    /// The function's name.
+    pub function: String,
+    /// The call's own name: the same turn gives the same one, so that the other side can tell a repetition.
+    pub id: String,
+    /// The value.
+    pub value: Value,
+    /// How often it was tried.
+    pub attempts: u32,
+    /// How long it took.
+    pub millis: u64,
+}
+
+/// Longer text stays outside of the logic: it is in the value, but becomes no symbol.
+const MAX_SYMBOL: usize = 80;
+/// The longest answer that is read.
+pub(crate) const MAX_ANSWER: usize = 1_048_576;
+
+impl Returned {
+    /// The value as facts: `result(Function,Field,Value)` for every short field, and `returned(Function,Id)` for where they come from.
+    pub fn facts(&self) -> Vec<Atom> {
+        let name = Term::string(&self.function);
+        let mut out = vec![Atom { name: "returned".into(), args: vec![name.clone(), Term::string(&self.id)] }];
+        let one = |field: &str, v: &Value| {
+            let value = match v {
+                Value::Bool(b) => Term::constant(if *b { "true" } else { "false" }),
+                Value::Number(n) => n.as_i64().and_then(|n| i32::try_from(n).ok()).map_or_else(|| Term::string(&n.to_string()), Term::Int),
+                Value::String(s) if s.len() <= MAX_SYMBOL => Term::string(s),
+                _ => return None,
+            };
+            Some(Atom { name: "result".into(), args: vec![name.clone(), Term::string(field), value] })
+        };
+        match &self.value {
+            Value::Object(fields) => out.extend(fields.iter().filter_map(|(k, v)| one(k, v))),
+            other => out.extend(one("value", other)),
+        }
+        out.sort();
+        out
+    }
+}
+
+/// The functions that may be called.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Functions {
+    by_name: BTreeMap<String, Function>,
+}
+
+impl Functions {
+    /// Functions from their declarations; a later one of the same name wins.
+    pub fn new(functions: impl IntoIterator<Item = Function>) -> Self {
+        Self { by_name: functions.into_iter().map(|f| (f.name.clone(), f)).collect() }
+    }
+
+    /// Reads a list of declarations in JSON.
+    pub fn from_json(text: &str) -> Result<Self, serde_json::Error> {
+        serde_json::from_str::<Vec<Function>>(text).map(Self::new)
+    }
+
+    /// The names.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.by_name.keys().map(String::as_str)
+    }
+
+    /// Whether a call can be made: the function exists, and its inputs are there and of their types.
+    pub fn check(&self, call: &Call) -> Result<&Function, ActError> {
+        let f = self.by_name.get(&call.function).ok_or_else(|| ActError::Unknown(call.function.clone()))?;
+        for i in &f.inputs {
+            match call.inputs.get(&i.name) {
+                None | Some(Value::Null) if i.required => return Err(ActError::Missing { function: f.name.clone(), input: i.name.clone() }),
+                None | Some(Value::Null) => {}
+                Some(v) => i.admits(v).map_err(|expected| ActError::Type { function: f.name.clone(), input: i.name.clone(), expected })?,
+            }
+        }
+        if let Some(other) = call.inputs.keys().find(|k| !f.inputs.iter().any(|i| i.name == **k)) {
+            return Err(ActError::NoInput { function: f.name.clone(), input: other.clone() });
+        }
+        Ok(f)
+    }
+
+    /// Makes a call of a committed turn.
+    pub async fn perform(&self, call: &Call, place: usize, committed: &Committed) -> Result<Returned, ActError> {
+        let f = self.check(call)?;
+        let id = format!("{}-{}-{place}", committed.session, committed.turn);
+        let began = Instant::now();
+        let mut attempts = 0;
+        loop {
+            attempts += 1;
+            let limit = Duration::from_millis(f.timeout_ms);
+            let answer = tokio::time::timeout(limit, f.once(call, &id)).await;
+            let answer = answer.unwrap_or_else(|_| Err(ActError::Timeout { function: f.name.clone(), millis: limit.as_millis() }));
+            match answer {
+                Ok(value) => {
+                    let millis = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+                    return Ok(Returned { function: f.name.clone(), id, value, attempts, millis });
+                }
+                Err(e) if attempts <= f.retries && f.may_repeat(&e) => {
+                    tracing::debug!(function = %f.name, attempts, error = %e, "the call is made again");
+                    tokio::time::sleep(Duration::from_millis(50 << attempts.min(6))).await;
+                }
+                Err(e) => return Err(e),
+            }
+        }
+    }
+
+    /// The same for callers that are not async; must not be called from inside a runtime.
+    pub fn perform_blocking(&self, call: &Call, place: usize, committed: &Committed) -> Result<Returned, ActError> {
+        let runtime =
+            tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|e| ActError::Unreachable(call.function.clone(), e.to_string()))?;
+        runtime.block_on(self.perform(call, place, committed))
+    }
+}
+
+impl Input {
+    fn admits(&self, v: &Value) -> Result<(), &'static str> {
+        let (fits, expected) = match self.kind {
+            InputType::String => (v.is_string(), "text"),
+            InputType::Integer => (v.is_i64() || v.is_u64(), "whole number"),
+            InputType::Number => (v.is_number(), "number"),
+            InputType::Boolean => (v.is_boolean(), "yes or no"),
+        };
+        if !fits {
+            return Err(expected);
+        }
+        if !self.values.is_empty() && !v.as_str().is_some_and(|s| self.values.iter().any(|x| x == s)) {
+            return Err("value of its list");
+        }
+        Ok(())
+    }
+}
+
+impl Function {
+    async fn once(&self, call: &Call, id: &str) -> Result<Value, ActError> {
+        match &self.target {
+            Target::Http { url } => http::call(&self.name, url, call, id).await,
+            Target::Process { command } => process::call(&self.name, command, call, id).await,
+            Target::Mcp { command, tool } => mcp::call(&self.name, command, tool.as_deref().unwrap_or(&self.name), call).await,
+        }
+    }
+
+    /// What was never carried out may always be tried again; what may have been, only if twice is as good as once.
+    fn may_repeat(&self, e: &ActError) -> bool {
+        match e {
+            ActError::Unreachable(..) => true,
+            ActError::Timeout { .. } | ActError::Failed(..) | ActError::Unreadable(..) => self.idempotent,
+            _ => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

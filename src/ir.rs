@@ -1,5 +1,6 @@
 //! The intermediate representation of dialogue flows: what every authoring language lowers to and the flow rules read as facts.
 
+pub mod chat;
 pub mod draw;
 pub mod facts;
 pub mod run;

@@ -1,6 +1,6 @@
 //! Running a flow: what is known and was said so far, and the next act, decided by the flow rules.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -71,7 +71,7 @@ pub struct Dialogue {
     last: Option<String>,
     waiting: Option<i32>,
     awaited: Vec<String>,
-    asked: BTreeSet<String>,
+    asked: BTreeMap<String, u32>,
     result: Option<Value>,
     class: Option<Class>,
     step: Option<usize>,
@@ -100,7 +100,7 @@ impl Dialogue {
             last: None,
             waiting: None,
             awaited: Vec::new(),
-            asked: BTreeSet::new(),
+            asked: BTreeMap::new(),
             result: None,
             class: None,
             step: None,
@@ -125,8 +125,8 @@ impl Dialogue {
         self.result.as_ref()
     }
 
-    /// Slots that were asked for.
-    pub fn asked(&self) -> &BTreeSet<String> {
+    /// How often slots were asked for.
+    pub fn asked(&self) -> &BTreeMap<String, u32> {
         &self.asked
     }
 
@@ -160,7 +160,7 @@ impl Dialogue {
         let mut one = |name: &str, arg: &str| out.push(atom(name, vec![Term::string(arg)]));
         self.known.values.keys().for_each(|s| one("known", s));
         self.known.refused.iter().for_each(|s| one("refused", s));
-        self.asked.iter().for_each(|s| one("asked", s));
+        self.asked.keys().for_each(|s| one("asked", s));
         self.said.iter().for_each(|a| one("said", a));
         self.last.iter().for_each(|a| one("last", a));
         self.awaited.iter().for_each(|s| one("awaited", s));
@@ -205,7 +205,12 @@ impl Dialogue {
             };
             says(Term::Fun("returned".into(), vec![Term::Int(node), Term::constant(class)]));
         }
-        for e in &self.flow().edges {
+        for (n, e) in self.flow().edges.iter().enumerate() {
+            if let When::Words(condition) = &e.when
+                && values::says(condition, text)
+            {
+                says(fun("holds", Term::Int(i32::try_from(n).unwrap_or(i32::MAX))));
+            }
             if let When::Equals(field, value) = &e.when
                 && self.result.as_ref().and_then(|r| r.get(field)).is_some_and(|v| normal(v.as_str().unwrap_or(&v.to_string())) == normal(value))
             {
@@ -318,7 +323,9 @@ impl Dialogue {
         // An answer to a question of the speaker leaves the agent's own question open.
         let keeps = flow.answers.iter().any(|a| a.act == act);
         self.waiting = if keeps { self.waiting } else { confirms };
-        self.asked.extend(self.awaited.iter().cloned());
+        for s in &self.awaited {
+            *self.asked.entry(s.clone()).or_default() += 1;
+        }
         self.said.insert(act.to_owned());
         self.last = Some(act.to_owned());
         self.note_step(text);
@@ -339,7 +346,9 @@ impl Dialogue {
             self.awaited = Vec::new();
         } else {
             self.waiting = None;
-            self.asked.extend(spoken.asks.iter().cloned());
+            for s in &spoken.asks {
+                *self.asked.entry(s.clone()).or_default() += 1;
+            }
             self.awaited = spoken.asks;
         }
         self.said.extend(spoken.act);

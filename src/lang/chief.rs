@@ -24,3 +24,6 @@ pub fn read(source: &Source) -> (Option<Flow>, Vec<Diagnostic>) {
     let broken = found.iter().any(|d| d.severity == Severity::Error);
     (flow.filter(|_| !broken), found)
 }
+
+#[cfg(test)]
+mod tests;

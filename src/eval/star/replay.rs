@@ -89,12 +89,12 @@ impl Replay<'_> {
         Ok(out)
     }
 
-    /// The given state replaces the engine's own; a slot that was asked for counts as answered even if the state never holds it.
+    /// The given state replaces the engine's own; a slot that was asked for twice counts as answered even if the state never holds it.
     fn take(&self, state: &mut run::Dialogue, heard: &mut Heard, before: &BTreeMap<String, String>, given: &BTreeMap<String, String>) {
         heard.gave = given.keys().filter(|k| !before.contains_key(*k)).cloned().collect();
         heard.changed = given.iter().filter(|(k, v)| before.get(*k).is_some_and(|o| o != *v)).map(|(k, _)| k.clone()).collect();
         let mut values = given.clone();
-        for s in state.asked().clone() {
+        for (s, _) in state.asked().clone().into_iter().filter(|(_, n)| *n >= 2) {
             values.entry(s).or_default();
         }
         state.known.values = values;

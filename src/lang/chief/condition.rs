@@ -23,8 +23,12 @@ fn words(text: &str) -> Vec<String> {
     text.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '\'')).filter(|w| !w.is_empty()).map(str::to_lowercase).collect()
 }
 
-/// Reads an edge's condition; `Err` when it compares with nothing.
-pub fn edge(text: Option<&str>) -> Result<When, ()> {
+/// A comparison that lacks one of its sides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NoValue;
+
+/// Reads an edge's condition; fails when it compares with nothing.
+pub fn edge(text: Option<&str>) -> Result<When, NoValue> {
     let Some(text) = text.map(str::trim).filter(|t| !t.is_empty() && !matches!(t.to_lowercase().as_str(), "always" | "else" | "otherwise")) else {
         return Ok(When::Always);
     };
@@ -35,7 +39,7 @@ pub fn edge(text: Option<&str>) -> Result<When, ()> {
     }
     if let Some((left, right)) = comparison(text) {
         if right.is_empty() || left.is_empty() {
-            return Err(());
+            return Err(NoValue);
         }
         return Ok(When::Equals(left, right));
     }
@@ -120,8 +124,8 @@ mod tests {
             assert_eq!(edge(Some(text)), Ok(want), "{text}");
         }
         assert_eq!(edge(None), Ok(When::Always));
-        assert_eq!(edge(Some("result equals")), Err(()));
-        assert_eq!(edge(Some("Status is")), Err(()));
+        assert_eq!(edge(Some("result equals")), Err(NoValue));
+        assert_eq!(edge(Some("Status is")), Err(NoValue));
     }
 
     #[test]

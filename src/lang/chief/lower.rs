@@ -212,7 +212,7 @@ impl Lowering<'_> {
                 }
             }
             let words = e.condition.as_ref().map(|(t, _)| t.as_str());
-            let when = condition::edge(words).unwrap_or_else(|()| {
+            let when = condition::edge(words).unwrap_or_else(|_| {
                 let span = e.condition.as_ref().map_or_else(|| e.span.clone(), |(_, s)| s.clone());
                 self.found.push(error::no_value(self.source, span, words.unwrap_or("")));
                 When::Always

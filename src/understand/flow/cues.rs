@@ -110,6 +110,7 @@ impl Signals {
         add("mark", n.contains('?'));
         add("negation", n.contains("not"));
         add("short", w.len() <= 7);
+        add("wordy", w.len() > 6);
         add("long", w.len() > 8);
         let detail = DETAIL.is_match(&n) && !GO_ON.is_match(&n) || DETAIL_PLAIN.is_match(&n) && !DETAIL_REFUSED.is_match(&n);
         add("more_detail", detail);

@@ -228,9 +228,9 @@ pub fn digits(n: &str) -> Vec<(usize, String)> {
         let mut after = run.get(len..).unwrap_or("").chars();
         let next = after.next();
         let alone_before = !before.is_some_and(|c| c.is_alphanumeric() || matches!(c, '_' | '/' | '$' | ':' | '.' | '-'));
-        let alone_after = !next.is_some_and(|c| c.is_alphanumeric() || matches!(c, '_' | '/' | ':'))
-            && !(next == Some('.') && after.next().is_some_and(|c| c.is_ascii_digit()));
-        if alone_before && alone_after && len <= 20 {
+        let joined = next.is_some_and(|c| c.is_alphanumeric() || matches!(c, '_' | '/' | ':'));
+        let decimal = next == Some('.') && after.next().is_some_and(|c| c.is_ascii_digit());
+        if alone_before && !joined && !decimal && len <= 20 {
             out.push((start, run.get(..len).unwrap_or("").to_owned()));
         }
         rest = start + len;
@@ -331,6 +331,23 @@ pub fn way(text: &str) -> (Option<String>, Option<String>) {
     (from, to)
 }
 
+/// Words of a condition that say nothing about when it holds.
+const EMPTY: [&str; 26] = [
+    "the", "a", "an", "is", "are", "was", "be", "to", "of", "it", "that", "this", "user", "users", "customer", "speaker", "if", "when", "and", "or", "in",
+    "on", "for", "says", "wants", "asks",
+];
+
+/// Whether an utterance says what a condition in free words demands: more than half of the condition's telling words, or of their beginnings, are in it.
+pub fn says(condition: &str, text: &str) -> bool {
+    let heard = words(text);
+    let telling: Vec<String> = words(condition).into_iter().filter(|w| !EMPTY.contains(&w.as_str())).collect();
+    let near = |w: &String| {
+        heard.iter().any(|h| h == w || w.len() >= 5 && w.chars().zip(h.chars()).take_while(|(a, b)| a == b).count() >= w.len().min(h.len()).max(5) - 1)
+    };
+    let found = telling.iter().filter(|w| near(w)).count();
+    !telling.is_empty() && 2 * found > telling.len()
+}
+
 /// Words too common to stand for a name they are part of.
 const COMMON: [&str; 21] = [
     "the", "on", "of", "new", "city", "one", "first", "chief", "center", "side", "town", "club", "code", "access", "bay", "user", "s", "san", "los", "dr",
@@ -375,6 +392,12 @@ mod tests {
         assert_eq!(own_name("My name is Brian White. I lost it").as_deref(), Some("Brian White"));
         assert_eq!(own_name("I'm looking for it"), None);
         assert_eq!(way("a ride from 5th and Main to University please"), (Some("5th and Main".into()), Some("University".into())));
+    }
+
+    #[test]
+    fn conditions_in_words_are_compared_by_their_telling_words() {
+        assert!(says("the user wants to cancel the order", "please cancel my order"));
+        assert!(!says("the user wants to cancel the order", "where is my order"));
     }
 
     #[test]

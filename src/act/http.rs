@@ -1,0 +1,33 @@
+//! Functions over HTTP: the inputs as a JSON body, the answer as JSON.
+
+use futures_util::StreamExt;
+use serde_json::Value;
+
+use super::{ActError, Call, MAX_ANSWER};
+
+/// Posts a call. The call's name goes along as an idempotency key; redirects are not followed, as they could lead inside.
+pub(super) async fn call(name: &str, url: &str, call: &Call, id: &str) -> Result<Value, ActError> {
+    // rustls is built without a default provider; whoever comes first installs one.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let unreachable = |e: reqwest::Error| ActError::Unreachable(name.to_owned(), e.without_url().to_string());
+    let client = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).build().map_err(unreachable)?;
+    let answer = client.post(url).header("idempotency-key", id).json(&call.inputs).send().await.map_err(|e| {
+        let connects = e.is_connect() || e.is_builder();
+        let told = e.without_url().to_string();
+        if connects { ActError::Unreachable(name.to_owned(), told) } else { ActError::Failed(name.to_owned(), told) }
+    })?;
+    let status = answer.status();
+    let mut body = Vec::new();
+    let mut stream = answer.bytes_stream();
+    while let Some(part) = stream.next().await {
+        let part = part.map_err(|e| ActError::Failed(name.to_owned(), e.without_url().to_string()))?;
+        if body.len() + part.len() > MAX_ANSWER {
+            return Err(ActError::Unreadable(name.to_owned(), format!("longer than {MAX_ANSWER} bytes")));
+        }
+        body.extend_from_slice(&part);
+    }
+    if !status.is_success() {
+        return Err(ActError::Failed(name.to_owned(), format!("status {}", status.as_u16())));
+    }
+    serde_json::from_slice(&body).map_err(|e| ActError::Unreadable(name.to_owned(), e.to_string()))
+}
