@@ -8,6 +8,7 @@ mod check;
 mod common;
 mod eval;
 mod facts;
+mod refine;
 mod replay;
 mod step;
 mod test;
@@ -43,6 +44,8 @@ enum Command {
     Eval(eval::Arguments),
     /// Measure how fast this build is.
     Bench(bench::Arguments),
+    /// Change a flow by a remark, by failed dialogues or a patch, or draft one from prose; weighed before it is written.
+    Refine(refine::Arguments),
     /// Decide every turn of a store again and compare.
     Replay(replay::Arguments),
 }
@@ -60,6 +63,7 @@ pub fn main() -> ExitCode {
         Command::Check(a) => check::run(&a),
         Command::Eval(a) => eval::run(&a),
         Command::Bench(a) => bench::run(&a),
+        Command::Refine(a) => refine::run(&a),
         Command::Replay(a) => replay::run(&a),
     };
     match result {

@@ -7,6 +7,7 @@ pub mod invariants;
 pub mod metrics;
 pub mod multiwoz;
 pub mod nlu;
+pub mod rehearse;
 pub mod render;
 pub mod star;
 pub mod understand;

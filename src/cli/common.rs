@@ -185,7 +185,8 @@ impl Listen {
         }
     }
 
-    fn configured(&self) -> Result<Option<BlockingModel>, Failure> {
+    /// The model that is configured, if one is.
+    pub fn configured(&self) -> Result<Option<BlockingModel>, Failure> {
         let env = |name: &str| std::env::var(name).ok();
         let config = match &self.model {
             Some(path) => {

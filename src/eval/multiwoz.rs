@@ -14,6 +14,7 @@ use serde_json::{Map, Value};
 
 mod agent;
 mod bleu;
+mod convention;
 pub mod cues;
 pub mod data;
 mod detokenise;
@@ -28,6 +29,7 @@ pub mod venues;
 pub use agent::{Agent, Move};
 
 use crate::reason::Reasoner;
+use convention::Convention;
 use data::{Dialogue, State};
 use score::{Said, Saids, Scores, score};
 use track::Tracker;
@@ -147,8 +149,9 @@ impl Benchmark {
             Spellings::parse(include_str!("../../kb/multiwoz/normalise.json"))
                 .map_err(|e| MultiwozError::Syntax { file: "normalise.json".to_owned(), why: e.to_string() })?,
         );
-        let venues = Venues::read(data, &spellings)?;
-        let dialogues = data::dialogues(data, split, &spellings)?;
+        let convention = Arc::new(Convention::built_in()?);
+        let venues = Venues::read(data, &spellings, &convention)?;
+        let dialogues = data::dialogues(data, split, &spellings, &convention)?;
         Ok(Self { spellings, venues, dialogues })
     }
 

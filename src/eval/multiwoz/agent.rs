@@ -102,11 +102,11 @@ impl Agent {
                 }
             }
         }
-        for d in ["attraction", "hotel", "restaurant", "train"] {
+        for d in venues.convention().tables.keys() {
             let constraints: Slots = slots(now, d).into_iter().filter(|(_, v)| !is_any(v)).collect();
             let n = i32::try_from(venues.query(d, &constraints).len()).unwrap_or(i32::MAX);
             out.push(atom("found", &[d], Some(n)));
-            if let Some(name) = constraints.get("name").filter(|_| d != "train") {
+            if let Some(name) = constraints.get("name") {
                 let n = i32::try_from(venues.query(d, &Slots::from([("name".to_owned(), name.clone())])).len()).unwrap_or(i32::MAX);
                 out.push(atom("found_by_name", &[d], Some(n)));
             }

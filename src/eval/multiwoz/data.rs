@@ -11,15 +11,13 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::MultiwozError;
+use super::convention::Convention;
 use super::detokenise::{detokenise, tokenise};
 use super::values::{Spellings, is_any, slot_name};
 use super::venues::Slots;
 
 /// Per domain the slots with their values, in the order of the file: the estimate of the active domain depends on it.
 pub type State = Vec<(String, Slots)>;
-
-/// The domains.
-pub const DOMAINS: [&str; 7] = ["taxi", "police", "hospital", "hotel", "attraction", "train", "restaurant"];
 
 /// What a user was told to find in one domain.
 #[derive(Clone, Debug, Default)]
@@ -88,13 +86,13 @@ pub fn json<T: DeserializeOwned>(file: &Path) -> Result<T, MultiwozError> {
 }
 
 /// Reads the dialogues of one split: `test` or `val`.
-pub fn dialogues(data: &Path, split: &str, spellings: &Spellings) -> Result<Vec<Dialogue>, MultiwozError> {
+pub fn dialogues(data: &Path, split: &str, spellings: &Spellings, convention: &Convention) -> Result<Vec<Dialogue>, MultiwozError> {
     let name = format!("{split}_mwoz21.jsonl");
     let text = std::fs::read_to_string(data.join(&name)).map_err(|e| MultiwozError::Read { file: name.clone(), why: e.to_string() })?;
     let mut out = BTreeMap::new();
     for (n, line) in text.lines().enumerate().filter(|(_, l)| !l.trim().is_empty()) {
         let raw: RawDialogue = serde_json::from_str(line).map_err(|e| MultiwozError::Syntax { file: format!("{name}:{}", n + 1), why: e.to_string() })?;
-        let d = dialogue(raw, spellings);
+        let d = dialogue(raw, spellings, convention);
         out.insert(d.id.clone(), d);
     }
     let mut out: Vec<Dialogue> = out.into_values().collect();
@@ -142,11 +140,12 @@ fn text(v: &Value) -> String {
     v.as_str().map_or_else(|| v.to_string(), str::to_owned)
 }
 
-fn dialogue(raw: RawDialogue, spellings: &Spellings) -> Dialogue {
+fn dialogue(raw: RawDialogue, spellings: &Spellings, convention: &Convention) -> Dialogue {
     let id = raw.dialogue_id.to_lowercase();
     let id = id.split('.').next().unwrap_or_default().to_owned();
-    let goals = DOMAINS.iter().filter_map(|d| Some(((*d).to_owned(), goal(raw.goal.get(*d)?.as_object().filter(|g| !g.is_empty())?)))).collect();
-    let turns = raw.log.chunks_exact(2).filter_map(|pair| if let [user, system] = pair { Some(turn(user, system, spellings)) } else { None }).collect();
+    let goals = convention.domains.iter().filter_map(|d| Some((d.clone(), goal(raw.goal.get(d)?.as_object().filter(|g| !g.is_empty())?)))).collect();
+    let turns =
+        raw.log.chunks_exact(2).filter_map(|pair| if let [user, system] = pair { Some(turn(user, system, spellings, convention)) } else { None }).collect();
     Dialogue { id, goals, turns }
 }
 
@@ -173,17 +172,19 @@ fn goal(raw: &Map<String, Value>) -> Goal {
     Goal { informable, requestable }
 }
 
-fn turn(user: &RawTurn, system: &RawTurn, spellings: &Spellings) -> Turn {
-    let known = recorded(&system.metadata);
+fn turn(user: &RawTurn, system: &RawTurn, spellings: &Spellings, convention: &Convention) -> Turn {
+    let known = recorded(&system.metadata, convention);
     let scored = |s: &Slots| -> Slots { s.iter().filter(|(_, v)| !is_any(v)).map(|(k, v)| (k.clone(), spellings.value(k, v))).collect() };
     let state = known.iter().map(|(d, s)| (d.clone(), scored(s))).filter(|(_, s)| !s.is_empty()).collect();
-    // A taxi has no reference: calling one is not booking in the benchmark's sense.
-    let is_booked = |d: &str| d != "taxi" && system.metadata.get(d).and_then(|m| m.get("book")?.get("booked")?.as_array()).is_some_and(|b| !b.is_empty());
-    let booked = DOMAINS.iter().filter(|d| is_booked(d)).map(|d| (*d).to_owned()).collect();
+    // What has no reference is not booked in the benchmark's sense.
+    let is_booked = |d: &String| {
+        !convention.unbooked.contains(d) && system.metadata.get(d).and_then(|m| m.get("book")?.get("booked")?.as_array()).is_some_and(|b| !b.is_empty())
+    };
+    let booked = convention.domains.iter().filter(|d| is_booked(d)).cloned().collect();
     Turn { user: user.text.clone(), reply: system.text.clone(), known, state, booked, reference: reference(system) }
 }
 
-fn recorded(metadata: &Map<String, Value>) -> State {
+fn recorded(metadata: &Map<String, Value>, convention: &Convention) -> State {
     let part = |m: &Value, part: &str, prefix: &str| -> Slots {
         let slots = m.get(part).and_then(Value::as_object).into_iter().flatten();
         let said = slots.filter(|(k, _)| *k != "booked").filter_map(|(k, v)| Some((k, v.as_str()?)));
@@ -195,7 +196,7 @@ fn recorded(metadata: &Map<String, Value>) -> State {
         slots.extend(part(m, "book", "book"));
         (!slots.is_empty()).then(|| (d.to_owned(), slots))
     };
-    metadata.keys().filter(|d| DOMAINS.contains(&d.as_str())).filter_map(|d| one(d)).collect()
+    metadata.keys().filter(|d| convention.domains.contains(d)).filter_map(|d| one(d)).collect()
 }
 
 /// The recorded reply with placeholders for the annotated spans.

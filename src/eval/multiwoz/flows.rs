@@ -5,17 +5,6 @@ use serde::Deserialize;
 use super::MultiwozError;
 use crate::term::{Atom, Term};
 
-/// The flow files of the built-in domains.
-pub const FLOWS: [(&str, &str); 7] = [
-    ("attraction.json", include_str!("../../../kb/multiwoz/flows/attraction.json")),
-    ("hospital.json", include_str!("../../../kb/multiwoz/flows/hospital.json")),
-    ("hotel.json", include_str!("../../../kb/multiwoz/flows/hotel.json")),
-    ("police.json", include_str!("../../../kb/multiwoz/flows/police.json")),
-    ("restaurant.json", include_str!("../../../kb/multiwoz/flows/restaurant.json")),
-    ("taxi.json", include_str!("../../../kb/multiwoz/flows/taxi.json")),
-    ("train.json", include_str!("../../../kb/multiwoz/flows/train.json")),
-];
-
 /// The predicates that a flow lowers to, with their arities.
 pub const PREDICATES: [(&str, usize); 11] = [
     ("domain", 1),
@@ -30,6 +19,11 @@ pub const PREDICATES: [(&str, usize); 11] = [
     ("timed_domain", 1),
     ("no_query", 1),
 ];
+
+#[derive(Deserialize)]
+struct Flows {
+    flows: Vec<Flow>,
+}
 
 #[derive(Deserialize)]
 struct Flow {
@@ -74,10 +68,11 @@ pub fn atom(name: &str, constants: &[&str], number: Option<i32>) -> Atom {
 
 /// Lowers the flows of all domains to facts.
 pub fn facts() -> Result<Vec<Atom>, MultiwozError> {
+    let text = include_str!("../../../kb/multiwoz/flows.json");
+    let all: Flows = serde_json::from_str(text).map_err(|e| MultiwozError::Syntax { file: "flows.json".to_owned(), why: e.to_string() })?;
     let mut out = Vec::new();
-    for (file, text) in FLOWS {
-        let flow: Flow = serde_json::from_str(text).map_err(|e| MultiwozError::Syntax { file: file.to_owned(), why: e.to_string() })?;
-        lower(&flow, &mut out);
+    for flow in &all.flows {
+        lower(flow, &mut out);
     }
     Ok(out)
 }

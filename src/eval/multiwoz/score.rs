@@ -166,11 +166,7 @@ fn dialogue(d: &Dialogue, said: &[Said], states: &[&State], active: &[Vec<String
             if !active.contains(domain) {
                 continue;
             }
-            let names = match domain.as_str() {
-                "restaurant" | "hotel" | "attraction" => s.response.contains("NAME"),
-                "train" => s.response.contains("TRAINID"),
-                _ => false,
-            };
+            let names = venues.convention().tables.get(domain).is_some_and(|t| s.response.contains(&t.says));
             if names {
                 let fits = slots_of(state, domain).map(|s| venues.query(domain, s)).unwrap_or_default();
                 // An offer stays what it was while everything offered still fits.
@@ -191,8 +187,8 @@ fn dialogue(d: &Dialogue, said: &[Said], states: &[&State], active: &[Vec<String
 
 fn fits_goal(domain: &str, goal: &Goal, offered: &[u32], venues: &Venues) -> bool {
     let free = goal.informable.contains_key("name")
-        || matches!(domain, "taxi" | "police" | "hospital")
-        || (domain == "train" && offered.is_empty() && !goal.requestable.contains("TRAINID"));
+        || venues.convention().unmatched.iter().any(|d| d == domain)
+        || venues.convention().tables.get(domain).is_some_and(|t| t.unsought && offered.is_empty() && !goal.requestable.contains(&t.says));
     let wanted = venues.query(domain, &goal.informable);
     free || (!offered.is_empty() && offered.iter().all(|v| wanted.binary_search(v).is_ok()))
 }

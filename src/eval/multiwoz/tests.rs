@@ -60,8 +60,9 @@ fn companion_files_can_be_rebuilt() {
     let bare = tempfile::tempdir().unwrap();
     std::fs::copy(dir.join("test_mwoz21.jsonl"), bare.path().join("test_mwoz21.jsonl")).unwrap();
     let spellings = Spellings::parse(include_str!("../../../kb/multiwoz/normalise.json")).unwrap();
-    let given = data::dialogues(&dir, "test", &spellings).unwrap();
-    let rebuilt = data::dialogues(bare.path(), "test", &spellings).unwrap();
+    let convention = Convention::built_in().unwrap();
+    let given = data::dialogues(&dir, "test", &spellings, &convention).unwrap();
+    let rebuilt = data::dialogues(bare.path(), "test", &spellings, &convention).unwrap();
     let mut other_words = 0;
     for (g, r) in given.iter().zip(&rebuilt) {
         for (d, goal) in &g.goals {

@@ -8,11 +8,10 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::MultiwozError;
+use super::convention::{Convention, Table};
 use super::fuzzy::partial_ratio;
 use super::values::{Spellings, is_any, minutes, slot_name};
 
-/// Columns that are no constraint.
-const NO_CONSTRAINT: [&str; 6] = ["location", "openhours", "price", "takesbookings", "introduction", "signature"];
 /// How similar a name has to be.
 const SIMILAR: u32 = 90;
 
@@ -39,20 +38,21 @@ pub type Found = Arc<Vec<u32>>;
 pub struct Venues {
     tables: BTreeMap<String, Vec<Venue>>,
     spellings: Arc<Spellings>,
+    convention: Arc<Convention>,
     similar: RefCell<HashMap<(String, String), bool>>,
     asked: RefCell<HashMap<Question, Found>>,
 }
 
 impl Venues {
     /// Reads `db/*.json` of a data directory.
-    pub fn read(data: &Path, spellings: &Arc<Spellings>) -> Result<Self, MultiwozError> {
+    pub fn read(data: &Path, spellings: &Arc<Spellings>, convention: &Arc<Convention>) -> Result<Self, MultiwozError> {
         let mut tables = BTreeMap::new();
-        for domain in ["attraction", "hotel", "restaurant", "train"] {
+        for (domain, table) in &convention.tables {
             let file = data.join("db").join(format!("{domain}_db.json"));
             let entries: Vec<BTreeMap<String, Value>> = super::data::json(&file)?;
-            tables.insert(domain.to_owned(), entries.iter().map(|e| venue(domain, e)).collect());
+            tables.insert(domain.clone(), entries.iter().map(|e| venue(table, e)).collect());
         }
-        Ok(Self { tables, spellings: spellings.clone(), similar: RefCell::default(), asked: RefCell::default() })
+        Ok(Self { tables, spellings: spellings.clone(), convention: convention.clone(), similar: RefCell::default(), asked: RefCell::default() })
     }
 
     /// Whether the domain has a table.
@@ -63,6 +63,11 @@ impl Venues {
     /// The entries of a domain.
     pub fn table(&self, domain: &str) -> &[Venue] {
         self.tables.get(domain).map_or(&[], Vec::as_slice)
+    }
+
+    /// The benchmark's conventions.
+    pub fn convention(&self) -> &Convention {
+        &self.convention
     }
 
     /// The entries that fit the constraints, in table order; slots without a column constrain nothing.
@@ -80,7 +85,7 @@ impl Venues {
     }
 
     fn constrains(&self, domain: &str, slot: &str) -> bool {
-        (domain == "train" || !NO_CONSTRAINT.contains(&slot)) && self.table(domain).first().is_some_and(|v| v.columns.contains_key(slot))
+        !self.convention.no_constraint.iter().any(|c| c == slot) && self.table(domain).first().is_some_and(|v| v.columns.contains_key(slot))
     }
 
     fn fits(&self, domain: &str, venue: &Venue, slot: &str, value: &str) -> bool {
@@ -88,10 +93,10 @@ impl Venues {
         if has == "?" {
             return true;
         }
-        match (domain, slot) {
-            (_, "arrive") => minutes(has) <= minutes(value),
-            (_, "leave") => minutes(has) >= minutes(value),
-            ("hotel" | "attraction" | "restaurant", "name") | ("restaurant", "food") | ("train", "departure" | "destination") => self.similar(has, value),
+        match slot {
+            "arrive" => minutes(has) <= minutes(value),
+            "leave" => minutes(has) >= minutes(value),
+            _ if self.convention.tables.get(domain).is_some_and(|t| t.similar.iter().any(|c| c == slot)) => self.similar(has, value),
             _ => has == value,
         }
     }
@@ -107,9 +112,9 @@ impl Venues {
     }
 }
 
-fn venue(domain: &str, entry: &BTreeMap<String, Value>) -> Venue {
+fn venue(table: &Table, entry: &BTreeMap<String, Value>) -> Venue {
     let text = |v: &Value| v.as_str().map_or_else(|| v.to_string(), str::to_owned);
     let columns: BTreeMap<String, String> = entry.iter().filter(|(_, v)| !v.is_array() && !v.is_object()).map(|(k, v)| (slot_name(k), text(v))).collect();
-    let id = columns.get(if domain == "train" { "trainid" } else { "id" }).cloned().unwrap_or_default();
+    let id = columns.get(&table.id).cloned().unwrap_or_default();
     Venue { id, columns }
 }

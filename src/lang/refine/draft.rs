@@ -1,0 +1,263 @@
+//! A first flow from a description in prose, sentence by sentence, without a model.
+
+use serde_json::{Map, Value, json};
+
+use super::remarks::{new_slot, sentences, things, words};
+use crate::diag::Source;
+
+/// A first flow and what of the description is not in it.
+#[derive(Clone, Debug)]
+pub struct Draft {
+    /// The flow file.
+    pub source: Source,
+    /// Sentences that became nothing.
+    pub not_understood: Vec<String>,
+}
+
+/// What a sentence asks the agent to do.
+enum Step {
+    Request { slots: Vec<String>, optional: bool },
+    Call(String),
+    Confirm(String),
+    Inform(String),
+    Greet,
+    Leave,
+}
+
+/// When a sentence applies.
+enum Clause {
+    Always,
+    If(bool, Vec<String>),
+    Otherwise,
+}
+
+#[derive(Default)]
+struct Building {
+    nodes: Vec<Value>,
+    edges: Vec<Value>,
+    replies: Map<String, Value>,
+    /// Nodes whose way on is still open, with the condition of that way.
+    ends: Vec<(usize, Option<&'static str>)>,
+    /// The nodes with two ways.
+    forks: Vec<Fork>,
+    /// The fork and the answer that was spoken of last.
+    last: Option<(usize, bool)>,
+}
+
+/// A node with two ways: what the ways are called and what the node is about.
+struct Fork {
+    id: usize,
+    ways: [&'static str; 2],
+    about: Vec<String>,
+}
+
+/// Reads prose as a flow.
+pub fn draft(name: &str, prose: &str) -> Draft {
+    let mut b = Building::default();
+    let mut not_understood = Vec::new();
+    let (mut greets, mut leaves) = (false, false);
+    for sentence in sentences(prose).iter().flat_map(|s| parts(s)) {
+        let (clause, rest) = clause(&sentence);
+        match step(&rest) {
+            Some(Step::Greet) => greets = true,
+            Some(Step::Leave) => leaves = true,
+            Some(step) => b.add(&clause, step),
+            None => not_understood.push(sentence),
+        }
+    }
+    let mut flow = Map::from_iter([("task".to_owned(), json!(name)), ("nodes".to_owned(), Value::Array(b.nodes)), ("edges".to_owned(), Value::Array(b.edges))]);
+    let mut global = Vec::new();
+    if greets {
+        global.push(json!({"intent": "greeting", "action": "hello"}));
+        b.replies.insert("hello".to_owned(), json!("Hello, how can I help you?"));
+    }
+    flow.insert("global_actions".to_owned(), Value::Array(global));
+    let mut fallback = vec![json!({"intent": "anything_else", "action": "anything_else"}), json!({"intent": "out_of_scope", "action": "out_of_scope"})];
+    b.replies.insert("anything_else".to_owned(), json!("Is there anything else I can do for you?"));
+    b.replies.insert("out_of_scope".to_owned(), json!("I am sorry, I cannot help with that."));
+    if leaves {
+        fallback.insert(0, json!({"intent": "goodbye", "action": "goodbye"}));
+        b.replies.insert("goodbye".to_owned(), json!("Goodbye!"));
+    }
+    flow.insert("fallback_actions".to_owned(), Value::Array(fallback));
+    flow.insert("replies".to_owned(), Value::Object(b.replies));
+    let text = serde_json::to_string_pretty(&Value::Object(flow)).unwrap_or_default();
+    Draft { source: Source::new(&format!("{name}.json"), &format!("{text}\n")), not_understood }
+}
+
+/// The parts of a sentence that stand for steps of their own.
+fn parts(sentence: &str) -> Vec<String> {
+    let mut out = vec![sentence.to_owned()];
+    for cut in [", then ", " and then ", ", and tell ", " and tell "] {
+        let keep = cut.trim_start_matches([',', ' ']).trim_start_matches("and ").trim();
+        let keep = if keep == "then" { String::new() } else { format!("{keep} ") };
+        out = out
+            .into_iter()
+            .flat_map(|p| {
+                let pieces: Vec<&str> = p.split(cut).collect();
+                pieces.iter().enumerate().map(|(i, x)| if i == 0 { (*x).to_owned() } else { format!("{keep}{x}") }).collect::<Vec<_>>()
+            })
+            .collect();
+    }
+    out
+}
+
+/// "If it is free, …", "Otherwise …".
+fn clause(sentence: &str) -> (Clause, String) {
+    let text = sentence.trim();
+    let lower = text.to_lowercase();
+    for word in ["otherwise", "else", "if not"] {
+        if let Some(rest) = lower.strip_prefix(word).and(text.get(word.len()..)) {
+            return (Clause::Otherwise, rest.trim_start_matches([',', ' ']).to_owned());
+        }
+    }
+    if (lower.starts_with("if ") || lower.starts_with("when "))
+        && let Some((condition, rest)) = text.split_once(',')
+    {
+        let said = words(condition);
+        let no = said
+            .iter()
+            .any(|w| ["not", "no", "fail", "failed", "unavailable", "decline", "refuse", "wrong", "invalid", "unable", "cannot"].contains(&w.as_str()));
+        return (Clause::If(!no, said), rest.trim().to_owned());
+    }
+    (Clause::Always, text.trim_start_matches("Then ").trim_start_matches("then ").trim_start_matches("First, ").trim_start_matches("Finally, ").to_owned())
+}
+
+fn step(text: &str) -> Option<Step> {
+    let lower = text.to_lowercase();
+    let said = words(text);
+    let has = |options: &[&str]| said.iter().any(|w| options.contains(&w.as_str()));
+    let verb = said
+        .iter()
+        .find(|w| !["the", "agent", "bot", "system", "it", "should", "must", "may", "can", "will", "then", "optionally", "also"].contains(&w.as_str()))?
+        .as_str();
+    if verb == "greet" || verb == "welcome" {
+        return Some(Step::Greet);
+    }
+    if has(&["goodbye", "bye", "farewell"]) {
+        return Some(Step::Leave);
+    }
+    let asks = ["ask", "collect", "get", "request", "find", "gather"].contains(&verb);
+    if verb == "confirm" || (asks && ["whether", "to confirm", "if they", "if the", "for confirmation"].iter().any(|w| lower.contains(w))) {
+        return Some(Step::Confirm(capital(text)));
+    }
+    if asks && (verb != "find" || lower.contains("find out")) {
+        let after = ["ask the user for ", "ask for ", "ask them for ", "ask ", "collect ", "get ", "request ", "find out ", "gather "];
+        let at = after.iter().find_map(|w| lower.find(w).map(|i| i + w.len()))?;
+        let slots = things(lower.get(at..)?);
+        let optional = has(&["optionally", "optional", "may"]) || lower.contains("if they like");
+        return (!slots.is_empty()).then_some(Step::Request { slots, optional });
+    }
+    if ["tell", "inform", "say", "let", "give", "explain", "apologise", "apologize", "report", "read", "offer", "recommend"].contains(&verb) {
+        return Some(Step::Inform(capital(text)));
+    }
+    let acts = [
+        "check", "look", "search", "find", "query", "book", "submit", "call", "register", "cancel", "verify", "schedule", "send", "create", "update",
+        "reserve", "retrieve", "fetch", "place",
+    ];
+    if acts.contains(&verb) {
+        let name: Vec<String> = said
+            .iter()
+            .skip_while(|w| *w != verb)
+            .filter(|w| !["the", "a", "an", "up", "for", "it", "that", "with"].contains(&w.as_str()))
+            .take(3)
+            .cloned()
+            .collect();
+        return Some(Step::Call(name.join("_")));
+    }
+    None
+}
+
+fn capital(text: &str) -> String {
+    let mut chars = text.trim().chars();
+    chars.next().map(|c| c.to_uppercase().chain(chars).collect()).unwrap_or_default()
+}
+
+impl Building {
+    fn add(&mut self, clause: &Clause, step: Step) {
+        let id = self.nodes.len() + 1;
+        let ways = self.ways(clause);
+        if let Step::Request { slots, .. } = &step
+            && let Some(old) = slots.iter().find_map(|s| self.asks(s))
+        {
+            // Asking again for what was asked before leads back there.
+            ways.into_iter().for_each(|(from, condition)| self.edge(from, old, condition));
+            return;
+        }
+        for (from, condition) in ways {
+            self.edge(from, id, condition);
+        }
+        let mut forks = None;
+        let node = match step {
+            Step::Request { slots, optional } => {
+                let slots: Vec<Map<String, Value>> = slots.iter().map(|s| new_slot(s)).collect();
+                for s in &slots {
+                    let text = |k: &str| s.get(k).and_then(Value::as_str).unwrap_or_default();
+                    self.replies.insert(format!("ask_{}", text("name")), json!(format!("What is the {}?", text("label"))));
+                }
+                json!({"id": id, "type": if optional { "request_optional" } else { "request" }, "slots": slots})
+            }
+            Step::Call(function) => {
+                forks = Some((["Success", "Failure"], function.split('_').map(str::to_owned).collect()));
+                json!({"id": id, "type": "external_action", "function": function})
+            }
+            Step::Confirm(message) => {
+                forks = Some((["Yes", "No"], words(&message)));
+                json!({"id": id, "type": "inform_and_confirm", "message": message})
+            }
+            Step::Inform(message) => json!({"id": id, "type": "inform", "message": message}),
+            Step::Greet | Step::Leave => return,
+        };
+        self.nodes.push(node);
+        let on = forks.as_ref().map(|(ways, _): &([&'static str; 2], Vec<String>)| ways[0]);
+        self.ends.push((id, on));
+        if let Some((ways, about)) = forks {
+            self.forks.push(Fork { id, ways, about });
+            self.last = Some((self.forks.len() - 1, true));
+        }
+    }
+
+    /// The open ways that a step continues; they are taken.
+    fn ways(&mut self, clause: &Clause) -> Vec<(usize, Option<&'static str>)> {
+        let (at, yes) = match (clause, self.last) {
+            (Clause::Always, _) => return std::mem::take(&mut self.ends),
+            (Clause::If(yes, said), _) => match self.fork(said) {
+                Some(at) => (at, *yes),
+                None => return std::mem::take(&mut self.ends),
+            },
+            (Clause::Otherwise, Some((at, yes))) => (at, !yes),
+            (Clause::Otherwise, None) => return std::mem::take(&mut self.ends),
+        };
+        self.last = Some((at, yes));
+        let Some(fork) = self.forks.get(at) else { return Vec::new() };
+        self.ends.retain(|(id, _)| *id != fork.id);
+        let [good, bad] = fork.ways;
+        vec![(fork.id, Some(if yes { good } else { bad }))]
+    }
+
+    /// The fork that a condition is about: the one it shares a word with, else a confirmation if it speaks of agreeing, else the last.
+    fn fork(&self, said: &[String]) -> Option<usize> {
+        let root = |w: &String| w.chars().take(6).collect::<String>();
+        let shares = |f: &Fork| said.iter().filter(|w| w.len() > 4).any(|w| f.about.iter().any(|a| root(a) == root(w)));
+        let agreeing = ["agree", "accept", "want", "yes", "confirm", "decline", "refuse"].iter().any(|a| said.iter().any(|w| w == a));
+        let last = |test: &dyn Fn(&Fork) -> bool| self.forks.iter().rposition(test);
+        last(&shares).or_else(|| if agreeing { last(&|f| f.ways == ["Yes", "No"]) } else { None }).or_else(|| self.forks.len().checked_sub(1))
+    }
+
+    fn edge(&mut self, from: usize, to: usize, condition: Option<&str>) {
+        let mut edge = json!({"source": from, "target": to});
+        if let (Some(c), Some(map)) = (condition, edge.as_object_mut()) {
+            map.insert("condition".to_owned(), json!(c));
+        }
+        self.edges.push(edge);
+    }
+
+    /// The node that asks for a thing already.
+    fn asks(&self, thing: &str) -> Option<usize> {
+        let known = |n: &Value| {
+            let labels = n.get("slots").and_then(Value::as_array).into_iter().flatten().filter_map(|s| s.get("label")?.as_str());
+            labels.map(words).any(|label| label.iter().all(|w| words(thing).contains(w)))
+        };
+        self.nodes.iter().position(known).map(|i| i + 1)
+    }
+}
