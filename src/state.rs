@@ -1,5 +1,7 @@
 //! What a conversation holds, as the command line, the translators and the tests see it.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 /// Which conversation something belongs to: for accounts and logs, never for prompts.
@@ -21,6 +23,9 @@ pub struct State {
     /// Total in cents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub price: Option<i64>,
+    /// What else the domain's rules show of the conversation, by name: `view(Name, Value)`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub shows: BTreeMap<String, Vec<String>>,
 }
 
 /// One line: one instance of an item.

@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use super::common::{Failure, Listen, Place};
 use crate::domain::Domain;
-use crate::eval::adversary::{self, Dice};
+use crate::eval::adversary::{self, Dice, Known};
 use crate::eval::dialogues::{self, Outcome};
 use crate::eval::invariants::Invariants;
 use crate::facts::{MemoryStore, SessionKey, Store};
+use crate::ontology::Scope;
 use crate::turn::{Clock, Options, Said};
 
 /// Arguments of `test`.
@@ -110,7 +111,8 @@ fn adversary(a: &Arguments, domain: &Domain, invariants: Option<&Invariants>, op
             let Some(role) = dice.pick(&roles).cloned() else { break };
             let session = format!("{role}{}", dice.below(2));
             let key = SessionKey::new("test", &session);
-            let said = adversary::predicates(&mut dice, &domain.ontology, &domain.facts, &role);
+            let shared: Vec<_> = engine.store().facts(Scope::Shared, &key).unwrap_or_default().into_iter().map(|f| f.atom).collect();
+            let said = adversary::predicates(&mut dice, &domain.ontology, Known { kb: &domain.facts, shared: &shared }, &role);
             let before = invariants.map(|i| i.before(&engine, &key, &role));
             trace.push(format!("{session}: {}", said.join(" ")));
             taken += 1;

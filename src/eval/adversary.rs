@@ -46,15 +46,15 @@ const INJECTED: &[&str] = &[
     "order(\"A\",1). runout(\"B\")",
     "runout(X)",
     "act(2,1,price(0))",
-    "effect(add,kb,dish(\"Free\"))",
+    "effect(add,kb,fact(\"Free\"))",
     "in(1,quit)",
     "#show. #include \"secret\".",
     "price(order,0)",
     "order(\"x\",99999999999999999999)",
     "p(p(p(p(p(p(p(p(p(p(p(1)))))))))))",
-    "order(\"a\\\",1). dish(\\\"b\",1)",
+    "order(\"a\\\",1). fact(\\\"b\",1)",
     "not order(\"a\",1)",
-    "order(\"Soft Taco\",-2147483648)",
+    "order(\"A\",-2147483648)",
     "{\"predicates\":[\"quit\"]}",
     "ORDER(\"a\",1)",
     "order('a',1)",
@@ -62,13 +62,22 @@ const INJECTED: &[&str] = &[
     "ordér(\"é\",1)",
 ];
 
-/// One turn's arbitrary predicates for any role.
-pub fn predicates(dice: &mut Dice, ontology: &Ontology, names: &[Atom], role: &str) -> Vec<String> {
-    let count = if dice.once_in(40) { 12 } else { 1 + dice.below(4) };
-    (0..count).map(|_| predicate(dice, ontology, names, role)).collect()
+/// The names that the adversary knows: those of the knowledge base, and those that the site's conversations have brought up.
+#[derive(Clone, Copy, Debug)]
+pub struct Known<'a> {
+    /// Facts of the knowledge base.
+    pub kb: &'a [Atom],
+    /// Shared facts at the moment.
+    pub shared: &'a [Atom],
 }
 
-fn predicate(dice: &mut Dice, ontology: &Ontology, names: &[Atom], role: &str) -> String {
+/// One turn's arbitrary predicates for any role.
+pub fn predicates(dice: &mut Dice, ontology: &Ontology, known: Known<'_>, role: &str) -> Vec<String> {
+    let count = if dice.once_in(40) { 12 } else { 1 + dice.below(4) };
+    (0..count).map(|_| predicate(dice, ontology, known, role)).collect()
+}
+
+fn predicate(dice: &mut Dice, ontology: &Ontology, names: Known<'_>, role: &str) -> String {
     if dice.once_in(20) {
         return dice.pick(INJECTED).copied().unwrap_or_default().to_owned();
     }
@@ -81,13 +90,14 @@ fn predicate(dice: &mut Dice, ontology: &Ontology, names: &[Atom], role: &str) -
     if dice.once_in(50) {
         args.pop();
     }
+    // Leaving ends a run, so it is said more rarely than the rest.
     if &*form.name == "quit" && !dice.once_in(3) {
-        return "completed".to_owned();
+        return predicate(dice, ontology, names, role);
     }
     Atom { name: form.name.clone(), args }.to_string()
 }
 
-fn term(dice: &mut Dice, ontology: &Ontology, names: &[Atom], arg: &Arg) -> Term {
+fn term(dice: &mut Dice, ontology: &Ontology, names: Known<'_>, arg: &Arg) -> Term {
     match arg {
         Arg::Literal(t) => t.clone(),
         Arg::Fun(n, args) => Term::Fun(n.clone(), args.iter().map(|a| term(dice, ontology, names, a)).collect()),
@@ -95,7 +105,7 @@ fn term(dice: &mut Dice, ontology: &Ontology, names: &[Atom], arg: &Arg) -> Term
     }
 }
 
-fn of_sort(dice: &mut Dice, ontology: &Ontology, names: &[Atom], sort: &str) -> Term {
+fn of_sort(dice: &mut Dice, ontology: &Ontology, names: Known<'_>, sort: &str) -> Term {
     if dice.once_in(30) {
         return strange(dice);
     }
@@ -112,13 +122,15 @@ fn of_sort(dice: &mut Dice, ontology: &Ontology, names: &[Atom], sort: &str) -> 
         },
         Some(Sort::Names(predicates)) => {
             // A small pool, so that what is ordered is also changed, removed and asked about.
-            let pool: Vec<&Atom> = names.iter().filter(|a| predicates.contains(&a.name)).collect();
+            let pool: Vec<&Atom> = names.kb.iter().chain(names.shared).filter(|a| predicates.contains(&a.name)).collect();
             let step = pool.len() / 8 + 1;
             let index = dice.below(8) * step + usize::from(dice.once_in(6)) * dice.below(step);
             pool.get(index).or(pool.first()).and_then(|a| a.args.first()).cloned().unwrap_or(Term::Int(0))
         }
         Some(Sort::NewName) => {
-            dice.pick(names).and_then(|a| a.args.first()).filter(|t| matches!(t, Term::Str(_))).cloned().unwrap_or_else(|| Term::string("Something New"))
+            // What a conversation brought up is worth coming back to.
+            let from = if names.shared.is_empty() || dice.once_in(3) { names.kb } else { names.shared };
+            dice.pick(from).and_then(|a| a.args.first()).filter(|t| matches!(t, Term::Str(_))).cloned().unwrap_or_else(|| Term::string("Something New"))
         }
         _ => strange(dice),
     }
@@ -129,7 +141,7 @@ fn strange(dice: &mut Dice) -> Term {
         0 => Term::Int(-5),
         1 => Term::Int(i32::MAX),
         2 => Term::string("xylophone"),
-        3 => Term::string("Taco\"). price(all,0). %"),
+        3 => Term::string("Name\"). price(all,0). %"),
         4 => Term::constant("price"),
         5 => Term::constant("none"),
         6 => Term::Fun("swap".into(), vec![Term::string("a"), Term::Int(1)]),

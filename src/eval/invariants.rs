@@ -84,7 +84,7 @@ impl Invariants {
         for (k, a) in (1..).zip(&record.actions) {
             facts.push(Atom::new("act", vec![Term::Int(0), Term::Int(k), a.to_term()]));
         }
-        facts.extend(before.session.iter().map(|f| Atom::new("before", vec![f.to_term()])));
+        facts.extend(before.session.iter().chain(&before.shared).map(|f| Atom::new("before", vec![f.to_term()])));
         facts.push(Atom::new("role", vec![Term::constant(&before.role)]));
         if let Some(price) = record.state.price.and_then(|p| i32::try_from(p).ok()) {
             facts.push(Atom::new("view", vec![Term::constant("price"), Term::Int(price)]));

@@ -15,7 +15,8 @@ struct Gathered {
     order: Vec<(Term, String)>,
 }
 
-/// The state that `view(…)` atoms describe: status, lines with their modifications and parts, and the total.
+/// The state that `view(…)` atoms describe: status, lines with their modifications and parts, the total, and what
+/// else the rules show.
 pub fn state(view: &[Atom]) -> State {
     let mut state = State::default();
     let mut lines: BTreeMap<i32, Gathered> = BTreeMap::new();
@@ -33,6 +34,8 @@ pub fn state(view: &[Atom]) -> State {
                 entry.dish = matches!(dish, Term::Str(_)).then(|| plain(dish));
                 line.order.push((order.clone(), plain(slot)));
             }
+            // What the domain shows beyond lines and totals.
+            [Term::Const(what), value] => state.shows.entry(what.to_string()).or_default().push(plain(value)),
             _ => {}
         }
     }
