@@ -8,6 +8,7 @@ mod check;
 mod common;
 mod eval;
 mod facts;
+mod flow;
 mod refine;
 mod replay;
 mod step;
@@ -40,6 +41,10 @@ enum Command {
     Facts(facts::Arguments),
     /// Find everything wrong in a domain's files, with place and remedy.
     Check(check::Arguments),
+    /// Say what a diagnostic's code means.
+    Explain(check::Explain),
+    /// Draw a flow as DOT or SVG.
+    Draw(flow::Arguments),
     /// Measure against data sets.
     Eval(eval::Arguments),
     /// Measure how fast this build is.
@@ -61,6 +66,8 @@ pub fn main() -> ExitCode {
         Command::Test(a) => test::run(&a),
         Command::Facts(a) => facts::run(&a),
         Command::Check(a) => check::run(&a),
+        Command::Explain(a) => check::explain(&a),
+        Command::Draw(a) => flow::draw(&a),
         Command::Eval(a) => eval::run(&a),
         Command::Bench(a) => bench::run(&a),
         Command::Refine(a) => refine::run(&a),

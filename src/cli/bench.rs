@@ -1,21 +1,34 @@
 //! `duologue bench`: how fast this build is on this machine.
 
-use super::common::{Failure, Place};
-use crate::facts;
+use std::time::Instant;
+
+use super::common::{Failure, Listen, Place};
+use crate::eval::bench;
+use crate::facts::{self, SessionKey};
+use crate::turn::Said;
 
 /// Arguments of `bench`.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  duologue bench reason\n  duologue bench turn --turns 2000 --json\n  duologue bench store --store /tmp/bench.db\n\nBuild with --release to measure."
+    after_help = "Examples:\n  duologue bench reason --sizes 0,10000\n  duologue bench understand\n  duologue bench turn --turns 2000 --json\n  duologue bench store --store /tmp/bench.db\n\nBuild with --release to measure."
 )]
 pub struct Arguments {
-    /// What to measure: store, turn.
+    /// What to measure: reason, understand, turn or store.
     what: String,
     #[command(flatten)]
     place: Place,
     /// How many turns (store, turn).
     #[arg(long, default_value_t = 2000)]
     turns: usize,
+    /// Sizes of the knowledge base in facts, 0 for the domain's own (reason).
+    #[arg(long, value_delimiter = ',', default_value = "0,10000,100000")]
+    sizes: Vec<usize>,
+    /// Rounds of every case (reason).
+    #[arg(long, default_value_t = 20)]
+    rounds: usize,
+    /// Only cases whose name contains this (reason).
+    #[arg(long)]
+    only: Option<String>,
     /// As JSON.
     #[arg(long)]
     json: bool,
@@ -24,6 +37,19 @@ pub struct Arguments {
 /// Measures and prints.
 pub fn run(a: &Arguments) -> Result<bool, Failure> {
     match a.what.as_str() {
+        "reason" => {
+            let options = bench::Options { sizes: a.sizes.clone(), rounds: a.rounds, only: a.only.clone(), ..bench::Options::default() };
+            let report = bench::reason(&a.place.load()?, &options).map_err(|e| Failure::Other(e.to_string()))?;
+            if a.json {
+                println!("{}", serde_json::to_string_pretty(&report).unwrap_or_default());
+            } else {
+                print!("{}", report.table());
+                println!("peak memory {} MiB", peak_memory());
+            }
+            Ok(true)
+        }
+        "understand" => understand(a),
+        "turn" => turn(a),
         "store" => {
             let store = facts::open_store(&a.place.store, a.place.rule())?;
             let load = facts::bench::Load { turns: a.turns, ..facts::bench::Load::default() };
@@ -33,4 +59,82 @@ pub fn run(a: &Arguments) -> Result<bool, Failure> {
         }
         other => Err(Failure::Other(format!("`{other}` cannot be measured: use reason, turn or store"))),
     }
+}
+
+/// The utterances of the domain's sample conversation, with their lanes.
+fn utterances(text: &str, first: &str) -> Vec<(String, String)> {
+    let mut role = first.to_owned();
+    let mut out = vec![];
+    for line in text.lines().filter(|l| !l.trim().is_empty() && !l.starts_with('#')) {
+        match line.strip_prefix('/') {
+            Some(command) => {
+                if command != "why" {
+                    role = command.to_owned();
+                }
+            }
+            None => out.push((role.clone(), line.to_owned())),
+        }
+    }
+    out
+}
+
+/// Whole turns, from words to text, over the domain's sample conversation again and again.
+fn turn(a: &Arguments) -> Result<bool, Failure> {
+    let engine = Listen::default().equip(a.place.engine()?)?;
+    let name = &engine.domain().ontology.domain;
+    let roles: Vec<String> = engine.domain().ontology.roles.keys().map(ToString::to_string).collect();
+    let text = engine
+        .domain()
+        .files
+        .read(&format!("kb/{name}/demo.txt"))
+        .ok_or_else(|| Failure::Other(format!("the domain `{name}` ships no sample conversation")))?;
+    let lines = utterances(&text, roles.first().map_or("", String::as_str));
+    let mut times = vec![];
+    for (role, line) in lines.iter().cycle().take(a.turns) {
+        let began = Instant::now();
+        engine.turn(&SessionKey::new("bench", role), role, &Said::Text(line), None).map_err(|e| Failure::Other(e.to_string()))?;
+        times.push(began.elapsed().as_secs_f64() * 1e6);
+    }
+    print_spread("turn", a, times);
+    Ok(true)
+}
+
+/// The translator alone.
+fn understand(a: &Arguments) -> Result<bool, Failure> {
+    let began = Instant::now();
+    let domain = a.place.load()?;
+    let loaded = began.elapsed();
+    let began = Instant::now();
+    let translator = domain.embedded()?.ok_or_else(|| Failure::Other("the domain ships no lexicon".to_owned()))?;
+    let ready = began.elapsed();
+    let text = domain.files.read(&format!("kb/{}/demo.txt", domain.ontology.domain)).unwrap_or_default();
+    let lines = utterances(&text, "");
+    let mut times = vec![];
+    for (role, line) in lines.iter().cycle().take(a.turns) {
+        let context = crate::understand::Context { role: role.as_str().into(), ..crate::understand::Context::default() };
+        let began = Instant::now();
+        std::hint::black_box(crate::understand::Understand::understand(&translator, line, &context));
+        times.push(began.elapsed().as_secs_f64() * 1e6);
+    }
+    println!("domain loaded in {:.1} ms, translator in {:.1} ms", loaded.as_secs_f64() * 1e3, ready.as_secs_f64() * 1e3);
+    print_spread("utterance", a, times);
+    Ok(true)
+}
+
+fn print_spread(what: &str, a: &Arguments, mut times: Vec<f64>) {
+    times.sort_by(f64::total_cmp);
+    let at = |share: f64| times.get(((times.len() as f64 - 1.0) * share) as usize).copied().unwrap_or_default();
+    let (p50, p99, n, memory) = (at(0.5), at(0.99), times.len(), peak_memory());
+    if a.json {
+        println!("{}", serde_json::json!({ "what": what, "n": n, "p50_us": p50, "p99_us": p99, "peak_mib": memory }));
+    } else {
+        println!("{what}: n {n}, p50 {p50:.1} µs, p99 {p99:.1} µs, peak memory {memory} MiB");
+    }
+}
+
+/// The process's peak memory in MiB, as Linux tells it; 0 elsewhere.
+fn peak_memory() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:"));
+    line.and_then(|l| l.split_whitespace().next()?.parse::<u64>().ok()).unwrap_or(0) / 1024
 }

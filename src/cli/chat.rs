@@ -25,6 +25,12 @@ pub struct Arguments {
     /// The site.
     #[arg(long, default_value = "main")]
     site: String,
+    /// Converse with a CHIEF flow instead: a file, or the name of a built-in flow.
+    #[arg(long)]
+    flow: Option<String>,
+    /// Declarations of the flow's external functions (JSON); undeclared ones are taken to succeed.
+    #[arg(long)]
+    functions: Option<std::path::PathBuf>,
     /// Play the domain's sample conversation instead of listening.
     #[arg(long)]
     demo: bool,
@@ -40,6 +46,9 @@ struct Chat {
 
 /// Converses until /quit or the end of the input.
 pub fn run(a: &Arguments) -> Result<bool, Failure> {
+    if let Some(flow) = &a.flow {
+        return super::flow::chat(flow, a.functions.as_deref(), a.place.options().reasoner);
+    }
     let engine = a.place.engine()?;
     let options = Options { remember: true, ..engine.options().clone() };
     let engine = a.listen.equip(engine.with_options(options))?;

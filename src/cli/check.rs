@@ -1,17 +1,17 @@
-//! `duologue check`: what is wrong in a domain's files, where, and what to do about it.
+//! `duologue check` and `duologue explain`: what is wrong in a domain's files, where, and what to do about it.
 
 use std::io::IsTerminal;
 use std::path::Path;
 
 use super::common::Failure;
-use crate::check::{self, report};
+use crate::check::{self, codes, report};
 use crate::diag::{Diagnostic, Severity, Source};
 use crate::domain::Files;
 
 /// Arguments of `check`.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  duologue check                      every domain there is\n  duologue check drive_thru\n  duologue check my_rules.lp my_facts.lp\n  duologue check my_domain --root .   a domain of kb/my_domain below this folder\n  duologue explain rule-two-models    what a code means"
+    after_help = "Examples:\n  duologue check                      every domain there is\n  duologue check drive_thru\n  duologue check my_rules.lp my_facts.lp\n  duologue check my_flow.json         a CHIEF flow\n  duologue check my_domain --root .   a domain of kb/my_domain below this folder\n  duologue explain rule-two-models    what a code means"
 )]
 pub struct Arguments {
     /// Domains, or files of rules and facts.
@@ -24,6 +24,13 @@ pub struct Arguments {
     json: bool,
 }
 
+/// Arguments of `explain`.
+#[derive(clap::Args)]
+pub struct Explain {
+    /// The code; without it all codes are listed.
+    code: Option<String>,
+}
+
 /// Checks and prints; the answer tells whether nothing is wrong.
 pub fn run(a: &Arguments) -> Result<bool, Failure> {
     let files = a.root.as_deref().map_or_else(Files::built_in, Files::folder);
@@ -31,7 +38,10 @@ pub fn run(a: &Arguments) -> Result<bool, Failure> {
     let mut found: Vec<Diagnostic> = vec![];
     let mut loose: Vec<Source> = vec![];
     for w in &what {
-        if Path::new(w).is_file() {
+        if w.ends_with(".json") || (!files.domains().contains(w) && files.read(&format!("kb/star/flows/{w}.json")).is_some()) {
+            let (_, wrong) = crate::lang::chief::read(&super::flow::source(w)?);
+            found.extend(wrong);
+        } else if Path::new(w).is_file() {
             let bytes = std::fs::read(w).map_err(|e| Failure::Other(format!("{w}: {e}")))?;
             loose.push(Source::new(w, &String::from_utf8_lossy(&bytes)));
         } else if files.domains().contains(w) {
@@ -54,4 +64,29 @@ pub fn run(a: &Arguments) -> Result<bool, Failure> {
         println!("{}", report::summary(&found));
     }
     Ok(found.iter().all(|d| d.severity != Severity::Error))
+}
+
+/// Prints what a code means.
+pub fn explain(a: &Explain) -> Result<bool, Failure> {
+    match &a.code {
+        None => {
+            for code in codes::all() {
+                println!("{code}");
+            }
+            Ok(true)
+        }
+        Some(code) => match codes::explain(code) {
+            Some(text) => {
+                println!("{text}");
+                Ok(true)
+            }
+            None => {
+                let near = crate::diag::did_you_mean(code, codes::all());
+                Err(Failure::Other(format!(
+                    "there is no code `{code}`{}",
+                    near.map_or_else(|| "; `duologue explain` lists them".to_owned(), |n| format!(", did you mean `{n}`?"))
+                )))
+            }
+        },
+    }
 }

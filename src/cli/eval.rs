@@ -1,11 +1,15 @@
 //! `duologue eval`: measuring against data sets.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use super::common::{Failure, How};
 use super::common::{Listen, Place};
-use crate::eval::{multiwoz, nlu, star};
+use crate::domain::Domain;
+use crate::eval::{dialogues, multiwoz, nlu, render, star, understand};
+use crate::facts::MemoryStore;
 use crate::reason::Reasoner;
+use crate::turn::Options;
 
 /// Arguments of `eval`.
 #[derive(clap::Args)]
@@ -16,8 +20,10 @@ pub struct Arguments {
 
 #[derive(clap::Subcommand)]
 enum What {
-    /// Utterances with their predicates: exact matches, F1, by tag, latency.
+    /// Utterances with their predicates: exact matches, F1, by tag, latency, cost; several models side by side.
     Understand(Understand),
+    /// Replies in a model's words over the built-in dialogues: faithfulness and fallbacks.
+    Render(Rendered),
     /// STAR: the next action in 24 tasks, macro F1 and accuracy with intervals.
     Star(Star),
     /// MultiWOZ: inform, success, BLEU and combined, beside what trivial systems reach.
@@ -66,6 +72,29 @@ struct Understand {
     place: Place,
     #[command(flatten)]
     listen: Listen,
+    /// Further models to put beside it, each a configuration file.
+    #[arg(long = "beside")]
+    beside: Vec<PathBuf>,
+    /// As JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Arguments of `eval render`.
+#[derive(clap::Args)]
+#[command(after_help = "Example:\n  duologue eval render tests/dialogues/drive_thru_dev.yaml --model model.yaml --model other.yaml")]
+struct Rendered {
+    /// Dialogue files whose replies are worded.
+    #[arg(required = true)]
+    dialogues: Vec<PathBuf>,
+    #[command(flatten)]
+    place: Place,
+    /// Configurations of the models.
+    #[arg(long = "model", required = true)]
+    models: Vec<PathBuf>,
+    /// As JSON.
+    #[arg(long)]
+    json: bool,
 }
 
 /// Arguments of `eval star`.
@@ -111,10 +140,36 @@ pub fn run(a: &Arguments) -> Result<bool, Failure> {
     match &a.what {
         What::Understand(u) => {
             let engine = u.listen.equip(u.place.engine()?)?;
-            let file = std::fs::File::open(&u.file).map_err(|e| Failure::Other(format!("{}: {e}", u.file.display())))?;
-            let cases = nlu::read_cases(std::io::BufReader::new(file)).map_err(|e| Failure::Other(e.to_string()))?;
             let Some(translator) = engine.translator() else { return Err(Failure::Other("no translator is configured".to_owned())) };
-            nlu::write_report(&nlu::evaluate(&**translator, &cases), &mut std::io::stdout().lock())?;
+            if u.beside.is_empty() && !u.json {
+                let file = std::fs::File::open(&u.file).map_err(|e| Failure::Other(format!("{}: {e}", u.file.display())))?;
+                let cases = nlu::read_cases(std::io::BufReader::new(file)).map_err(|e| Failure::Other(e.to_string()))?;
+                nlu::write_report(&nlu::evaluate(&**translator, &cases), &mut std::io::stdout().lock())?;
+                return Ok(true);
+            }
+            let text = std::fs::read_to_string(&u.file).map_err(|e| Failure::Other(format!("{}: {e}", u.file.display())))?;
+            let cases = understand::read(&text).map_err(|e| Failure::Other(format!("{}: {e}", u.file.display())))?;
+            let mut models = vec![];
+            for path in &u.beside {
+                let listen = Listen { model: Some(path.clone()), ..Listen::default() };
+                let model = listen.configured()?.ok_or_else(|| Failure::Other(format!("{} configures no model", path.display())))?;
+                models.push((path.display().to_string(), engine.domain().model_translator(model).map_err(|e| Failure::Other(e.to_string()))?));
+            }
+            let mut candidates = vec![understand::Candidate::offline("embedded", &**translator)];
+            candidates.extend(models.iter().map(|(label, model)| understand::Candidate::new(label, |text, context| model.translate(text, context, None))));
+            print_reports(&understand::understand(&cases, &candidates), u.json);
+            Ok(true)
+        }
+        What::Render(r) => {
+            let domain = r.place.load()?;
+            let cases = replies(&domain, &r.dialogues)?;
+            let mut renderers = vec![];
+            for path in &r.models {
+                let listen = Listen { model: Some(path.clone()), ..Listen::default() };
+                let model = listen.configured()?.ok_or_else(|| Failure::Other(format!("{} configures no model", path.display())))?;
+                renderers.push((path.display().to_string(), domain.model_renderer(model).map_err(|e| Failure::Other(e.to_string()))?));
+            }
+            print_reports(&render::render(&cases, &renderers), r.json);
             Ok(true)
         }
         What::Star(s) => {
@@ -175,4 +230,26 @@ pub fn run(a: &Arguments) -> Result<bool, Failure> {
             Ok(true)
         }
     }
+}
+
+fn print_reports<R: serde::Serialize + std::fmt::Display>(reports: &[R], json: bool) {
+    if json {
+        println!("{}", serde_json::to_string_pretty(reports).unwrap_or_default());
+    } else {
+        reports.iter().for_each(|r| println!("{r}"));
+    }
+}
+
+/// Every reply of the dialogues, as its renderer was asked for it.
+fn replies(domain: &Domain, files: &[PathBuf]) -> Result<Vec<render::Case>, Failure> {
+    let collect = Arc::new(render::Collect::new(domain.templates.clone()));
+    for file in files {
+        let text = std::fs::read_to_string(file).map_err(|e| Failure::Other(format!("{}: {e}", file.display())))?;
+        for dialogue in dialogues::read(&text).map_err(|e| Failure::Other(format!("{}: {e}", file.display())))? {
+            let options = Options { reasoner: Reasoner::Fast, ..Options::default() };
+            let engine = dialogues::fresh(domain, Arc::new(MemoryStore::default()), options).with_render(collect.clone());
+            dialogues::run(&dialogue, &engine, false, None);
+        }
+    }
+    Ok(collect.take())
 }

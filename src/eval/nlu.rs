@@ -46,7 +46,13 @@ pub struct CaseContext {
 impl CaseContext {
     /// The context as translators take it.
     pub fn of_role(&self, role: &str) -> Context {
-        Context { role: role.into(), last_actions: self.last_actions.clone(), order: self.order.clone(), said_before: self.said_before.clone(), ..Context::default() }
+        Context {
+            role: role.into(),
+            last_actions: self.last_actions.clone(),
+            order: self.order.clone(),
+            said_before: self.said_before.clone(),
+            ..Context::default()
+        }
     }
 }
 

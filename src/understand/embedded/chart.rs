@@ -95,7 +95,15 @@ const FILLER_COST: f32 = 0.05;
 
 impl<'a> Chart<'a> {
     /// Finds names, values and noun phrases.
-    pub fn new(model: &'a Model, knowledge: &'a Knowledge, tokens: &'a [Token], extra: &'a Extra, hints: Hints, grammar: &'a RoleGrammar, present: u64) -> Self {
+    pub fn new(
+        model: &'a Model,
+        knowledge: &'a Knowledge,
+        tokens: &'a [Token],
+        extra: &'a Extra,
+        hints: Hints,
+        grammar: &'a RoleGrammar,
+        present: u64,
+    ) -> Self {
         let n = tokens.len() + 1;
         let mut chart = Self {
             model,
@@ -533,7 +541,8 @@ impl<'a> Chart<'a> {
             });
             let last_is_thing = !self.model.fillers.contains(&t.id);
             // A name that stops before a further word is half a name.
-            let cut = self.tokens.get(end).is_some_and(|n| n.kind == Kind::Word && !self.model.phrase.has("name_end", n.id) && !self.model.fillers.contains(&n.id));
+            let cut =
+                self.tokens.get(end).is_some_and(|n| n.kind == Kind::Word && !self.model.phrase.has("name_end", n.id) && !self.model.fillers.contains(&n.id));
             if real && last_is_thing {
                 #[expect(clippy::cast_precision_loss, reason = "spans are short")]
                 let score = 0.5 * (end - start) as f32 + 0.2 * (start - at) as f32 - if cut { 1.2 } else { 0.0 };
