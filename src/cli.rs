@@ -57,6 +57,7 @@ enum Command {
 
 /// Runs the program.
 pub fn main() -> ExitCode {
+    quiet_pipes();
     let filter = tracing_subscriber::EnvFilter::try_from_env("DUOLOGUE_LOG").unwrap_or_else(|_| "warn".into());
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
     let result = match Arguments::parse().command {
@@ -81,4 +82,16 @@ pub fn main() -> ExitCode {
             ExitCode::from(2)
         }
     }
+}
+
+/// A reader that went away (`duologue … | head`) ends the program quietly.
+fn quiet_pipes() {
+    let standard = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        let text = info.payload_as_str().unwrap_or_default();
+        if text.starts_with("failed printing to stdout") && text.contains("Broken pipe") {
+            std::process::exit(0);
+        }
+        standard(info);
+    }));
 }

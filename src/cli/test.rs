@@ -1,5 +1,6 @@
 //! `duologue test`: dialogue files against their expectations, and the adversary.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -50,12 +51,27 @@ pub fn run(a: &Arguments) -> Result<bool, Failure> {
     let words = a.understanding != "scripted";
     let listen = Listen::by(&a.understanding);
     let mut outcomes: Vec<Outcome> = vec![];
+    let mut others: BTreeMap<String, (Domain, Option<Invariants>)> = BTreeMap::new();
     for file in files(&a.paths)? {
         let text = std::fs::read_to_string(&file).map_err(|e| Failure::Other(format!("{}: {e}", file.display())))?;
         let all = dialogues::read(&text).map_err(|e| Failure::Other(format!("{}: {e}", file.display())))?;
+        let (domain, invariants) = match named_by(&file, &a.place) {
+            None => (&domain, &invariants),
+            Some(name) => {
+                if !others.contains_key(&name) {
+                    let other = Domain::load(&a.place.files(), &name)?;
+                    let invariants = Invariants::load(&other)?;
+                    others.insert(name.clone(), (other, invariants));
+                }
+                match others.get(&name) {
+                    Some((d, i)) => (d, i),
+                    None => continue,
+                }
+            }
+        };
         for d in all {
             let store: Arc<dyn Store> = Arc::new(MemoryStore::new(a.place.rule()));
-            let engine = dialogues::fresh(&domain, store, options.clone());
+            let engine = dialogues::fresh(domain, store, options.clone());
             let engine = if words { listen.equip(engine)? } else { engine };
             outcomes.push(dialogues::run(&d, &engine, words, invariants.as_ref()));
         }
@@ -77,6 +93,12 @@ pub fn run(a: &Arguments) -> Result<bool, Failure> {
         println!("{} dialogues, {} turns: {} hold, {failed} differ", outcomes.len(), outcomes.iter().map(|o| o.turns).sum::<usize>(), outcomes.len() - failed);
     }
     Ok(failed == 0)
+}
+
+/// A file whose name begins with another domain's name is run on that domain.
+fn named_by(file: &Path, place: &Place) -> Option<String> {
+    let stem = file.file_stem()?.to_string_lossy().into_owned();
+    place.files().domains().into_iter().find(|d| *d != place.domain && stem.starts_with(d.as_str()))
 }
 
 fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
