@@ -10,3 +10,4 @@ pub mod nlu;
 pub mod render;
 pub mod star;
 pub mod understand;
+pub mod verify;

@@ -186,7 +186,15 @@ impl Checker {
         assert!(out.shown().contains(&p.atom), "{} does not follow from {children:?} by {}", p.atom, rule.text);
     }
 
-    fn because(&mut self, b: &Because, model: &BTreeSet<Atom>, facts: &BTreeSet<Atom>, path: &mut Vec<Atom>, done: &mut BTreeSet<Atom>, children: &mut Vec<Atom>) {
+    fn because(
+        &mut self,
+        b: &Because,
+        model: &BTreeSet<Atom>,
+        facts: &BTreeSet<Atom>,
+        path: &mut Vec<Atom>,
+        done: &mut BTreeSet<Atom>,
+        children: &mut Vec<Atom>,
+    ) {
         match b {
             Because::Holds { proof } => {
                 children.push(proof.atom.clone());

@@ -42,8 +42,16 @@ impl Base {
             }
         }
         let mut scratch = Scratch::default();
-        let mut e =
-            Evaluation { program: &rules.program, below: &[], fixed: &[], above: &mut above, terms: &mut terms, scratch: &mut scratch, limits: LIMITS, touched: None };
+        let mut e = Evaluation {
+            program: &rules.program,
+            below: &[],
+            fixed: &[],
+            above: &mut above,
+            terms: &mut terms,
+            scratch: &mut scratch,
+            limits: LIMITS,
+            touched: None,
+        };
         e.run(&rules.program.fixed, &|_| true).map_err(|g| gave_up(rules, g, LIMITS))?;
         Self::finished(rules, Arc::new(terms), above.into_iter().map(Arc::new).collect())
     }
@@ -106,7 +114,8 @@ impl Base {
         }
         let mut scratch = Scratch::default();
         let counts: Vec<u32> = below.iter().map(|r| r.len()).collect();
-        let mut e = Evaluation { program, below: &below, fixed: &counts, above: &mut above, terms: &mut terms, scratch: &mut scratch, limits: LIMITS, touched: None };
+        let mut e =
+            Evaluation { program, below: &below, fixed: &counts, above: &mut above, terms: &mut terms, scratch: &mut scratch, limits: LIMITS, touched: None };
         let again = |r: u32| program.rules.get(r as usize).is_some_and(|r| changed.contains(&r.head.0));
         e.run(&program.fixed, &again).map_err(|g| gave_up(rules, g, LIMITS))?;
         let relations = below

@@ -11,8 +11,8 @@ use super::eval::run::Touched;
 use super::eval::store::Relation;
 use super::eval::terms::Terms;
 use super::eval::{Evaluation, FALSE, Limits, Scratch};
-use super::rules::Workspace;
 use super::proof::{Builder, Proof, WhyNot};
+use super::rules::Workspace;
 use super::slice::{self, Slice};
 use crate::term::Atom;
 

@@ -188,7 +188,22 @@ impl Rules {
         let texts = statements.iter().map(without_bounds).collect();
         let supplies = supplies(&program.rules, &program.moving);
         let terms = Arc::new(std::mem::take(&mut program.terms));
-        Ok(Self { statements, signature: signature.clone(), analysis, program, terms, shown, by_head, queries, left, moving, texts, supplies, pool: Mutex::new(Vec::new()), warnings })
+        Ok(Self {
+            statements,
+            signature: signature.clone(),
+            analysis,
+            program,
+            terms,
+            shown,
+            by_head,
+            queries,
+            left,
+            moving,
+            texts,
+            supplies,
+            pool: Mutex::new(Vec::new()),
+            warnings,
+        })
     }
 
     /// What is probably not meant, but no error.

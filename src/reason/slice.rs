@@ -74,7 +74,10 @@ fn possible(outcome: &Outcome) -> BTreeSet<usize> {
             if fires.get(n).copied().unwrap_or(true) {
                 continue;
             }
-            let ready = rules.supplies.get(n).is_some_and(|s| s.iter().all(|l| told(l.relation) || l.producers.iter().any(|p| fires.get(*p as usize).copied().unwrap_or(true))));
+            let ready = rules
+                .supplies
+                .get(n)
+                .is_some_and(|s| s.iter().all(|l| told(l.relation) || l.producers.iter().any(|p| fires.get(*p as usize).copied().unwrap_or(true))));
             if ready && let Some(f) = fires.get_mut(n) {
                 *f = true;
                 grew = true;

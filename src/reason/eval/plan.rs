@@ -281,7 +281,9 @@ impl<'a> Compiler<'a> {
                 let s = self.slot(n);
                 if bound.insert(s) { Match::Bind(s) } else { Match::Same(s) }
             }
-            Expr::Fun(n, args) if !self.ready(e, bound) => Match::Fun(self.terms.of_const(n), args.iter().map(|a| self.pattern(a, bound)).collect::<Result<_, _>>()?),
+            Expr::Fun(n, args) if !self.ready(e, bound) => {
+                Match::Fun(self.terms.of_const(n), args.iter().map(|a| self.pattern(a, bound)).collect::<Result<_, _>>()?)
+            }
             e => match self.calc(e)? {
                 Calc::Id(i) => Match::Is(i),
                 c => Match::Value(c),

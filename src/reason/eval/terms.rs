@@ -135,7 +135,11 @@ impl Terms {
 
     /// The id of a number.
     pub fn of_int(&mut self, n: i32) -> Id {
-        if SMALL_RANGE.contains(&n) { n.cast_unsigned() | SMALL } else { self.intern(hash_int(n), |_, x| matches!(x, Node::Int(m) if *m == n), || Node::Int(n)) }
+        if SMALL_RANGE.contains(&n) {
+            n.cast_unsigned() | SMALL
+        } else {
+            self.intern(hash_int(n), |_, x| matches!(x, Node::Int(m) if *m == n), || Node::Int(n))
+        }
     }
 
     /// The id of a number if it has one already.
