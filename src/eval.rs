@@ -11,3 +11,4 @@ pub mod rehearse;
 pub mod render;
 pub mod star;
 pub mod understand;
+pub mod verify;

@@ -11,6 +11,7 @@ pub mod proof;
 mod rules;
 pub mod slice;
 pub mod syntax;
+pub mod verify;
 
 pub use base::Base;
 pub use complaints::complaints;

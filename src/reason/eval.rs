@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use plan::{Calc, Compiler, Layouts, NoPlan, Plan, Slot, Step};
 use run::{Run, Stop, Touched, UNSET};
-use store::{Derived, FACT, RelId, Relation, open_row};
+use store::{Derived, RelId, Relation, open_row};
 use terms::{Id, Terms};
 
 use super::syntax::{Expr, Item, Literal, Pattern, Predicate, Sign};

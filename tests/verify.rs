@@ -1,0 +1,83 @@
+//! `verify` finds nothing in the drive-through's rules, and each of ten defects planted in copies of them.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use duologue::domain::{Domain, Files};
+use duologue::eval::dialogues::Dialogue;
+use duologue::eval::verify;
+
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap().flatten() {
+        let target = to.join(entry.file_name());
+        if entry.path().is_dir() { copy(&entry.path(), &target) } else { drop(std::fs::copy(entry.path(), target).unwrap()) }
+    }
+}
+
+fn load(root: &Path) -> Domain {
+    Domain::load(&Files::folder(root), "drive_thru").unwrap_or_else(|d| panic!("{}", d.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")))
+}
+
+#[test]
+fn the_drive_through_has_no_violation() {
+    let report = verify::domain(&load(Path::new(".")), Some(3), Duration::from_secs(60)).unwrap();
+    assert_eq!(report.violations, [], "{}", verify::text(&report));
+    assert_eq!(report.depth, 3);
+    assert!(report.states > 500, "{}", verify::text(&report));
+}
+
+/// A defect: the file, what is replaced by what, and the property that must be found violated.
+const DEFECTS: [(&str, &str, &str, &str); 10] = [
+    ("service.lp", "order_nth(K,I,N,J) :- in(K,order(I,N)), item(I), not out(I),", "order_nth(K,I,N,J) :- in(K,order(I,N)), item(I),", "i1_unavailable"),
+    ("service.lp", "keep_line(P,I) :- cur_line(P,I), not out(I).", "keep_line(P,I) :- cur_line(P,I).", "i1_unavailable"),
+    ("service.lp", "order_ok(K,I,N) :- order_nth(K,I,N,J), N <= 25, running(I,J,C), C+N <= 25.", "order_ok(K,I,N) :- order_nth(K,I,N,_).", "i1_limit"),
+    (
+        "service.lp",
+        "removed(P) :- from_latest(P,I,R), remove_total(I,T), R <= T.",
+        "removed(P) :- from_latest(_,I,R), remove_total(I,T), R <= T, keep_line(P,_).",
+        "i2_lost",
+    ),
+    ("ask.lp", "placed :- leaving, check_mode, ordered_something.", "placed :- leaving, check_mode, ordered_something, denied, settle_all.", "can_be_placed"),
+    ("ask.lp", "answered_q(Q) :- denied, asking(_,_,Q), optional(Q).", "", "questions_end"),
+    ("ask.lp", "act(7,0,else) :- staying, serious, not closing.", "act(7,0,else) :- staying, serious, not closing, accepted_change.", "i4_no_way_on"),
+    (
+        "service.lp",
+        "added(P+B+X,I) :- offset(_,I,N,B), top(P), X = 1..N.",
+        "added(P+B+X,I) :- offset(_,I,N,B), top(P), X = 1..N. { lucky(I) } :- added(_,I). gain(line(99,I)) :- lucky(I).",
+        "two_models",
+    ),
+    (
+        "service.lp",
+        "gain(allergy(T)) :- new_allergy(T), not allergy(T).",
+        "gain(allergy(T)) :- new_allergy(T), not allergy(T). effect(add,shared,runout(I)) :- in(_,remove(I,_)).",
+        "rights",
+    ),
+    ("update.lp", "mod4(P,S,O,X) :- mod3(P,S,O,X), not undone(P,S,O,X).", "mod4(P,S,O,X) :- mod3(P,S,O,X).", "i1_two_sizes"),
+];
+
+#[test]
+fn finds_each_of_ten_planted_defects() {
+    let mut missed = vec![];
+    for (n, (file, from, to, property)) in DEFECTS.iter().enumerate() {
+        let root = tempfile::tempdir().unwrap();
+        copy(Path::new("kb"), &root.path().join("kb"));
+        copy(Path::new("rules"), &root.path().join("rules"));
+        let path = root.path().join("rules/drive_thru").join(file);
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert!(text.contains(from), "defect {n}: `{from}` is not in {file}");
+        std::fs::write(&path, text.replace(from, to)).unwrap();
+        let start = Instant::now();
+        let report = verify::domain(&load(root.path()), Some(3), Duration::from_secs(40)).unwrap();
+        assert!(start.elapsed() < Duration::from_secs(60));
+        match report.violations.iter().find(|v| v.property == *property) {
+            Some(v) => {
+                let text = verify::dialogue("drive_thru", std::slice::from_ref(v));
+                let read: Vec<Dialogue> = serde_saphyr::from_str(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+                assert_eq!(read[0].steps.len(), v.turns.len());
+            }
+            None => missed.push(format!("defect {n} ({property}): {}", verify::text(&report))),
+        }
+    }
+    assert!(missed.is_empty(), "{}", missed.join("\n"));
+}
