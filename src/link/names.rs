@@ -162,10 +162,19 @@ impl Names {
             sum += self.weights.get(w).copied().unwrap_or(1.0) * closeness;
         }
         let whole = used >= e.words.len();
+        if !in_order && !whole && sum < 0.7 * e.weight {
+            return None;
+        }
         if e.whole_only && (!whole || !in_order) {
             return None;
         }
-        let score = (sum / e.weight.max(0.01)).min(1.0) * if in_order { 1.0 } else { 0.97 };
+        // Words in another order name something only if they are all of its words.
+        let order = match (in_order, whole) {
+            (true, _) => 1.0,
+            (false, true) => 0.97,
+            (false, false) => 0.8,
+        };
+        let score = (sum / e.weight.max(0.01)).min(1.0) * order;
         Some((&e.targets, score))
     }
 

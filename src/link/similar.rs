@@ -62,7 +62,7 @@ pub fn closeness(said: &str, said_sound: &str, known: &str, known_sound: &str) -
     }
     let same_start = said.chars().next() == known.chars().next();
     let distance = strsim::damerau_levenshtein(said, known);
-    if distance > allowed || (!same_start && !sounds_same && (distance > 1 || shorter < 6)) {
+    if distance > allowed || (!same_start && !sounds_same) {
         return 0.0;
     }
     // Two slips in a word of six letters or fewer turn one word into another.

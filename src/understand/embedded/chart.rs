@@ -334,7 +334,12 @@ impl<'a> Chart<'a> {
     }
 
     fn word_value(&self, at: usize) -> f32 {
-        if self.tokens.get(at).is_some_and(|t| self.model.fillers.contains(&t.id)) { 0.3 } else { 1.0 }
+        let Some(t) = self.tokens.get(at) else { return 1.0 };
+        match () {
+            () if self.model.phrase.has("list", t.id) => 0.3,
+            () if self.model.fillers.contains(&t.id) => 0.6,
+            () => 1.0,
+        }
     }
 
     fn class_ends(&mut self, class: u16, at: usize) -> Vec<(usize, f32)> {
@@ -480,6 +485,7 @@ impl<'a> Chart<'a> {
                             let noun_follows = if self.strange(np.end) { 0.7 } else { 0.0 };
                             Some(np.extra_score + (words + 0.25 * (words - 1.0)) * self.fit(edge, *mask)? - noun_follows)
                         }),
+                        Head::Left if *reference && np.count.is_some() => Some(np.extra_score),
                         _ if *reference && self.present & *mask != 0 => Some(np.extra_score),
                         _ => None,
                     };

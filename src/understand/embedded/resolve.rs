@@ -66,6 +66,7 @@ pub struct Resolver<'c, 'a> {
     correcting: Option<usize>,
     tie: Option<(Vec<Name>, Vec<(u16, Name)>, Option<i64>, usize)>,
     last_name_end: usize,
+    answered_line: Option<usize>,
     answered: Vec<(Arc<Vec<Template>>, Vec<(u8, Term)>)>,
 }
 
@@ -95,6 +96,7 @@ impl<'c, 'a> Resolver<'c, 'a> {
             correcting: None,
             tie: None,
             last_name_end: 0,
+            answered_line: None,
             answered: vec![],
         }
     }
@@ -146,6 +148,10 @@ impl<'c, 'a> Resolver<'c, 'a> {
             }
             self.answered.push(answer);
         }
+        // "Okay, …" before something else is no answer.
+        let lead_in = pattern.after.is_some() && (edge.start..edge.end).all(|i| self.chart.skip_cost(i) <= 0.0);
+        let softened = Pattern { weak: pattern.weak.max(1), ..pattern.clone() };
+        let pattern = if lead_in { &softened } else { pattern };
         let before = self.entries.len();
         for template in means.iter() {
             self.emit(template, edge, pattern, bound, rest);
@@ -474,6 +480,9 @@ impl<'c, 'a> Resolver<'c, 'a> {
             };
             if let Some(Term::Str(item)) = self.term(&slot, edge, bound, items, false, rest) {
                 self.new_line(item, said_count.or(count_np).unwrap_or(1), &[], edge, pattern.weak);
+                if pattern.after.is_some() {
+                    self.answered_line = self.ledger.last_new();
+                }
             }
             return;
         };
@@ -565,7 +574,9 @@ impl<'c, 'a> Resolver<'c, 'a> {
                     && (changes_next || np.place.is_some() || np.part || np.which == Which::Both)
                     && self.ledger.holds(&name)
                     && !self.wanted_now(edge);
-                if refers {
+                // "Large Pepsi" of a Pepsi that is there.
+                let bare = np.article == Article::None && np.count.is_none() && np.which == Which::Unsaid && !np.attributes.is_empty();
+                if refers || (bare && !self.wanted && self.ledger.holds(&name) && !self.ledger.has_new()) {
                     let target = self.target(np, edge, &[]);
                     for (sort, value) in &np.attributes {
                         self.attribute(*sort, value, target.clone(), edge, pattern.weak);
@@ -666,7 +677,7 @@ impl<'c, 'a> Resolver<'c, 'a> {
         }
         // "chicken tacos, two of them": the number of the line just said.
         if let (Some(n), Some(line), false) = (np.count, self.ledger.last_new(), changes_next) {
-            if np.part || self.correcting.is_some() {
+            if np.part || self.correcting.is_some() || self.answered_line == Some(line) {
                 self.ledger.set_count(line, n);
                 self.focus = Some(self.ledger.line_target(line));
                 self.correcting = None;
@@ -685,7 +696,8 @@ impl<'c, 'a> Resolver<'c, 'a> {
             self.new_line(item, np.count.unwrap_or(1), &np.attributes, edge, pattern.weak);
             return;
         }
-        if let (Some(item), true) = (self.topic.clone(), self.wanted) {
+        let unknown = self.topic.as_ref().is_some_and(|t| self.chart.knowledge.mask(t) == 0);
+        if let (Some(item), true) = (self.topic.clone(), self.wanted || unknown) {
             self.new_line(item, np.count.unwrap_or(1), &np.attributes, edge, pattern.weak);
         }
     }
@@ -803,6 +815,9 @@ impl<'c, 'a> Resolver<'c, 'a> {
         if let Some(i) = self.focus.as_ref().and_then(|f| self.ledger.item(f)) {
             return Some(i);
         }
+        if let Some(topic) = self.topic.clone().filter(|t| self.ledger.holds(t)) {
+            return Some(topic);
+        }
         let k = self.chart.knowledge;
         let changed = self.chart.model.lines.as_ref().map_or(0, |l| l.changed | l.items);
         let asked = self.context.last_actions.iter().rev().filter(|a| a.args.len() == 3).find_map(|a| match a.args.get(1) {
@@ -843,7 +858,7 @@ impl<'c, 'a> Resolver<'c, 'a> {
             }
             Some(slot @ Slot::Var(_)) if self.np(edge, slot).is_some() => {
                 let Some(np) = self.np(edge, slot) else { return };
-                let t = self.target(&np, edge, &parts);
+                let t = if self.opens_line(&np) { self.open_line(&np, edge, pattern) } else { self.target(&np, edge, &parts) };
                 self.focus = Some(t.clone());
                 t
             }
@@ -871,7 +886,33 @@ impl<'c, 'a> Resolver<'c, 'a> {
         {
             return;
         }
+        // "Grilled? No wait, fresco": the change before gives way.
+        if let Some(at) = self.correcting.take()
+            && let Some(entry) = self.entries.get_mut(at)
+            && matches!(&entry.what, What::Change { target: t, .. } if t.item == target.item)
+        {
+            entry.what = What::Gone;
+        }
         self.push(What::Change { target, rest }, edge, pattern.weak);
+    }
+
+    /// Whether a phrase that something is said of orders the item by that: "a Bean Burrito made grilled".
+    fn opens_line(&mut self, np: &Np) -> bool {
+        let Head::Name(_) = np.head else { return false };
+        if np.article == Article::Definite || np.which != Which::Unsaid || np.place.is_some() || np.part {
+            return false;
+        }
+        let items = self.chart.model.lines.as_ref().map_or(0, |l| l.items);
+        let Picked::One(name) = self.pick(np, items, 0.0) else { return false };
+        let member = self.ledger.open_combo().is_some_and(|c| self.ledger.slot_for(c, &name).is_some());
+        let enough = np.count.is_some_and(|n| n <= i64::try_from(self.ledger.number_of(&name)).unwrap_or(0));
+        member || np.article == Article::Indefinite || !self.ledger.holds(&name) || (np.count.is_some() && !enough)
+    }
+
+    fn open_line(&mut self, np: &Np, edge: &Edge, pattern: &Pattern) -> Target {
+        let items = self.chart.model.lines.as_ref().map_or(0, |l| l.items);
+        self.add_named(np, 0, None, items, edge, pattern, false);
+        self.focus.clone().unwrap_or_default()
     }
 
     /// Sort bits of everything that is no item of a line.
@@ -1035,7 +1076,6 @@ impl<'c, 'a> Resolver<'c, 'a> {
             Some(slot) => self.term(&slot.clone(), edge, bound, 0, false, &[]).and_then(|t| t.as_int()).map(i64::from),
             None => None,
         };
-        let Some(n) = n else { return };
         let item = match (&np, template.args.first().cloned()) {
             (Some(np), _) => match &np.head {
                 Head::Name(_) => match self.pick(np, items, 0.5) {
@@ -1056,6 +1096,27 @@ impl<'c, 'a> Resolver<'c, 'a> {
             (None, None) => None,
         };
         let Some(item) = item else { return };
+        let counted = np.as_ref().is_none_or(|p| p.count.is_some());
+        if !self.ledger.holds(&item) && np.is_some() {
+            // "Make it a …": what is not there yet is ordered, or takes the place of its like.
+            let current = self.current_item(&[]).filter(|c| !counted && self.ledger.kind_of(self.chart.knowledge, c) == self.ledger.kind_of(self.chart.knowledge, &item));
+            match (current, np) {
+                (Some(old), Some(p)) => self.swap_member(&old, &item, &p, edge, pattern),
+                (_, Some(p)) => self.new_line(item, p.count.unwrap_or(1), &p.attributes, edge, pattern.weak),
+                _ => {}
+            }
+            return;
+        }
+        let Some(n) = n.or(np.as_ref().and_then(|p| p.attributes.is_empty().then_some(1))) else {
+            if let Some(p) = &np {
+                let target = self.target(p, edge, &[]);
+                for (sort, value) in &p.attributes {
+                    self.attribute(*sort, value, target.clone(), edge, pattern.weak);
+                }
+                self.focus = Some(target);
+            }
+            return;
+        };
         if let Some(line) = self.ledger.new_line_of(&item) {
             self.ledger.set_count(line, n);
             return;
