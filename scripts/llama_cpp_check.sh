@@ -1,9 +1,10 @@
 #!/bin/sh
-# Checks constrained output against a real server that nobody here wrote: llama-cpp-python with a tiny random model.
-# It builds llama.cpp (ten minutes and more of one core the first time), so CI leaves it out.
-#   scripts/llama_cpp_check.sh            needs Python 3, a C++ compiler, cmake, and a package index for pip
-#   PYTHON=/path/to/python                uses an interpreter that has llama_cpp[server] and gguf already
-#   TURNS=200                             how many turns
+# Checks constrained output against a real server that nobody here wrote: llama.cpp with a tiny random model.
+#   scripts/llama_cpp_check.sh                   needs Python 3 and a package index for pip
+#   PACKAGE='llama-cpp-python[server]'           that package's server instead; pip builds it, which takes ten minutes and more of one
+#                                                core, a C++ compiler and cmake
+#   PYTHON=...                                   an interpreter that has one of the two and gguf already
+#   TURNS=200                                    how many turns
 set -eu
 cd "$(dirname "$0")/.."
 work="${CARGO_TARGET_DIR:-target}/llama_cpp_check"
@@ -11,11 +12,11 @@ mkdir -p "$work"
 if [ -z "${PYTHON:-}" ]; then
     PYTHON="$work/venv/bin/python"
     [ -x "$PYTHON" ] || python3 -m venv "$work/venv"
-    "$PYTHON" -c 'import llama_cpp.server, gguf' 2>/dev/null || "$PYTHON" -m pip install --quiet 'llama-cpp-python[server]' gguf
+    "$PYTHON" -m pip install --quiet "${PACKAGE:-xllamacpp}" gguf
 fi
 "$PYTHON" scripts/tiny_gguf.py "$work/tiny.gguf"
 port=$("$PYTHON" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
-"$PYTHON" -m llama_cpp.server --model "$work/tiny.gguf" --host 127.0.0.1 --port "$port" --n_ctx 32768 --n_threads 1 >"$work/server.log" 2>&1 &
+"$PYTHON" scripts/llama_cpp_serve.py "$work/tiny.gguf" "$port" >"$work/server.log" 2>&1 &
 server=$!
 trap 'kill $server 2>/dev/null || true' EXIT INT TERM
 tries=0

@@ -1,0 +1,30 @@
+"""Serves a GGUF file with llama.cpp's own HTTP server, from whichever package has it.
+
+Usage: python llama_cpp_serve.py MODEL.gguf PORT
+
+llama-cpp-python is built from source by pip; xllamacpp comes ready built and holds llama.cpp's own server.
+"""
+
+import subprocess
+import sys
+import threading
+
+model, port = sys.argv[1], int(sys.argv[2])
+try:
+    import llama_cpp.server  # noqa: F401
+
+    sys.exit(subprocess.call([sys.executable, "-m", "llama_cpp.server", "--model", model, "--host", "127.0.0.1", "--port", str(port), "--n_ctx", "32768", "--n_threads", "1"]))
+except ImportError:
+    import xllamacpp
+
+    params = xllamacpp.CommonParams()
+    params.model.path = model
+    params.hostnames = ["127.0.0.1"]
+    params.port = port
+    params.n_ctx = 32768
+    params.n_parallel = 1
+    params.cpuparams.n_threads = 1
+    params.warmup = False
+    server = xllamacpp.Server(params)
+    print("serving on", server.listening_address, flush=True)
+    threading.Event().wait()
