@@ -182,7 +182,12 @@ impl Benchmark {
             };
             data::state_of(s).into_iter().map(|(d, slots)| (d, slots.into_iter().map(|(k, v)| canonical(k, v)).collect())).collect()
         };
-        let turn = |t: &Raw| Said { response: self.normal(&t.response), state: t.state.as_ref().map(&state), active: t.active_domains.clone() };
+        let turn = |t: &Raw| Said {
+            response: self.normal(&t.response),
+            words: t.response.clone(),
+            state: t.state.as_ref().map(&state),
+            active: t.active_domains.clone(),
+        };
         let all: Saids = raw.iter().map(|(id, turns)| (id.to_lowercase(), turns.iter().map(turn).collect())).collect();
         Ok(all)
     }
@@ -244,7 +249,7 @@ pub fn run(args: &Args) -> Result<Report, MultiwozError> {
 fn write(file: &Path, said: &Saids) -> Result<(), MultiwozError> {
     let turn = |t: &Said| {
         let mut out = Map::new();
-        out.insert("response".to_owned(), Value::from(t.response.clone()));
+        out.insert("response".to_owned(), Value::from(t.words.clone()));
         if let Some(state) = &t.state {
             let slots = |s: &venues::Slots| Value::Object(s.iter().map(|(k, v)| (k.clone(), Value::from(v.clone()))).collect());
             out.insert("state".to_owned(), Value::Object(state.iter().map(|(d, s)| (d.clone(), slots(s))).collect()));

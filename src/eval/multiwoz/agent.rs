@@ -86,7 +86,11 @@ impl Agent {
 
     /// What the moves are in the form the benchmark scores.
     pub fn said(&self, moves: &[Move], normal: impl Fn(&str) -> String) -> Vec<Said> {
-        moves.iter().map(|m| Said { response: normal(&self.texts.say(&m.actions)), state: None, active: Some(m.focus.clone()) }).collect()
+        let said = |m: &Move| {
+            let words = self.texts.say(&m.actions);
+            Said { response: normal(&words), words, state: None, active: Some(m.focus.clone()) }
+        };
+        moves.iter().map(said).collect()
     }
 
     fn facts(&self, user: &str, reply: Option<&str>, before: &State, now: &State, venues: &Venues) -> Vec<Atom> {

@@ -17,6 +17,8 @@ const SAME: u32 = 95;
 /// What a system did in one turn.
 #[derive(Clone, Debug, Default)]
 pub struct Said {
+    /// The response as it was given, with slots in brackets.
+    pub words: String,
     /// The response with placeholders, in the form responses are compared in.
     pub response: String,
     /// The state it had; the recorded one where absent.

@@ -101,6 +101,20 @@ fn three_dialogues_are_led_as_written_down() {
     insta::assert_snapshot!(out);
 }
 
+/// What is written for other evaluators scores the same when it is read again.
+#[test]
+fn written_turns_score_as_they_did() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/multiwoz");
+    for states in [States::Oracle, States::Own] {
+        let args = Args { data: data.clone(), split: "val".to_owned(), states, predictions: Some(file.path().to_owned()), ..Args::default() };
+        let scores = run(&args).unwrap().scores;
+        let again = run(&Args { system: Some(file.path().to_owned()), predictions: None, ..args }).unwrap().scores;
+        assert_eq!(serde_json::to_string(&scores).unwrap(), serde_json::to_string(&again).unwrap());
+        assert!(scores.inform > 0.0);
+    }
+}
+
 /// clingo, solving the same rules, makes the same moves.
 #[test]
 fn both_engines_make_the_same_moves() {
