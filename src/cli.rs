@@ -14,6 +14,7 @@ mod replay;
 mod step;
 mod test;
 mod understand;
+mod verify;
 
 use std::process::ExitCode;
 
@@ -43,6 +44,8 @@ enum Command {
     Check(check::Arguments),
     /// Say what a diagnostic's code means.
     Explain(check::Explain),
+    /// Search all short conversations for one that breaks a property of the domain.
+    Verify(verify::Arguments),
     /// Draw a flow as DOT or SVG.
     Draw(flow::Arguments),
     /// Measure against data sets.
@@ -68,6 +71,7 @@ pub fn main() -> ExitCode {
         Command::Facts(a) => facts::run(&a),
         Command::Check(a) => check::run(&a),
         Command::Explain(a) => check::explain(&a),
+        Command::Verify(a) => verify::run(&a),
         Command::Draw(a) => flow::draw(&a),
         Command::Eval(a) => eval::run(&a),
         Command::Bench(a) => bench::run(&a),

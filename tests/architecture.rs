@@ -1,5 +1,15 @@
 //! The invariants of ARCHITECTURE.md that can be read off the source tree.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a test that cannot go on must fail loudly"
+)]
+
 use std::path::{Path, PathBuf};
 
 fn files(folder: &str, ending: &str) -> Vec<(String, String)> {

@@ -3,6 +3,16 @@
 //! `tests/diagnostics/NAME.PART.lp|yaml` holds one case: an additional rule or fact file, or a changed ontology or template
 //! file, for the small domain in `base/`. Its first lines say what must be found: `expect: CODE MARKED TEXT`.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a test that cannot go on must fail loudly"
+)]
+
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;

@@ -1,6 +1,14 @@
 //! Every dialogue file of `tests/dialogues`, each dialogue one test, each run by the evaluator alone and confirmed by clingo.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot be set up must fail loudly")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a test that cannot go on must fail loudly"
+)]
 
 use std::sync::Arc;
 

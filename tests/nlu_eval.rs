@@ -1,5 +1,15 @@
 //! Scores the embedded translator on a file of cases: `NLU_CASES=FILE cargo test --test nlu_eval -- --nocapture --ignored`.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a test that cannot go on must fail loudly"
+)]
+
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 

@@ -1,5 +1,14 @@
 //! An independent reading of the drive-through ontology, and the engine compared with it turn by turn.
-#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test program may stop at the first surprise")]
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a test that cannot go on must fail loudly"
+)]
 #![allow(missing_docs, reason = "a test program has no public items")]
 
 #[path = "oracle/answers.rs"]

@@ -1,5 +1,15 @@
 //! Every snippet of the README and of the pages in docs/ that says `sh` is run as it stands.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a test that cannot go on must fail loudly"
+)]
+
 use std::path::Path;
 use std::process::Command;
 

@@ -1,5 +1,15 @@
 //! One suite that every store passes: what sessions, kb versions and shared facts promise.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a test that cannot go on must fail loudly"
+)]
+
 #[cfg(test)]
 #[path = "store/common.rs"]
 mod common;

@@ -1,5 +1,15 @@
 //! A turn on a file stays well below a millisecond (`cargo test --release --test store_bench -- --ignored --nocapture`).
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a test that cannot go on must fail loudly"
+)]
+
 #[cfg(test)]
 mod tests {
     use duologue::facts::bench::{Load, measure};

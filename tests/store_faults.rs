@@ -1,6 +1,16 @@
 //! A turn is whole or absent: write faults at every step, processes that die at every step, processes killed at random,
 //! devices that fill up.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a test that cannot go on must fail loudly"
+)]
+
 #[cfg(test)]
 #[path = "store/common.rs"]
 mod common;

@@ -1,5 +1,15 @@
 //! Random command sequences: memory and SQLite give the same answers, and the log stays the truth.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a test that cannot go on must fail loudly"
+)]
+
 #[cfg(test)]
 #[path = "store/common.rs"]
 mod common;

@@ -1,5 +1,15 @@
 //! Real processes of `duologue step` on one file: killed at random, side by side in the same and in different sessions.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a test that cannot go on must fail loudly"
+)]
+
 #[cfg(test)]
 mod step {
     use std::collections::BTreeMap;

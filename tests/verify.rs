@@ -1,5 +1,15 @@
 //! `verify` finds nothing in the drive-through's rules, and each of ten defects planted in copies of them.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a test that cannot go on must fail loudly"
+)]
+
 use std::path::Path;
 use std::time::{Duration, Instant};
 

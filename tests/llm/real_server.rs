@@ -44,7 +44,7 @@ fn random_weights_give_well_typed_predicates_only() {
             .observed(Arc::new(move |t| sink.lock().unwrap().push(t.clone())));
         let options = Options { reasoner: Reasoner::Fast, ..Options::default() };
         let engine = Engine::new(domain.clone(), Arc::new(MemoryStore::new(CommitRule::default()))).with_understand(Arc::new(translator)).with_options(options);
-        
+
         let site = duologue::term::Name::from("site");
         let (mut atoms, mut refused) = (0, 0);
         for turn in 0..turns {

@@ -1099,7 +1099,8 @@ impl<'c, 'a> Resolver<'c, 'a> {
         let counted = np.as_ref().is_none_or(|p| p.count.is_some());
         if !self.ledger.holds(&item) && np.is_some() {
             // "Make it a …": what is not there yet is ordered, or takes the place of its like.
-            let current = self.current_item(&[]).filter(|c| !counted && self.ledger.kind_of(self.chart.knowledge, c) == self.ledger.kind_of(self.chart.knowledge, &item));
+            let current =
+                self.current_item(&[]).filter(|c| !counted && self.ledger.kind_of(self.chart.knowledge, c) == self.ledger.kind_of(self.chart.knowledge, &item));
             match (current, np) {
                 (Some(old), Some(p)) => self.swap_member(&old, &item, &p, edge, pattern),
                 (_, Some(p)) => self.new_line(item, p.count.unwrap_or(1), &p.attributes, edge, pattern.weak),
