@@ -4,6 +4,8 @@ pub mod bases;
 pub mod options;
 pub mod proofs;
 pub mod record;
+#[cfg(test)]
+mod tests;
 pub mod view;
 
 use std::collections::BTreeSet;

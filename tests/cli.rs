@@ -1,0 +1,141 @@
+//! The command line as scripts and people use it: the contract of `step`, bad input, help, and the adversary.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on must fail loudly")]
+
+use std::io::Write;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+fn duologue(arguments: &[&str], input: &[u8]) -> Output {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_duologue"))
+        .args(arguments)
+        .env_remove("DUOLOGUE_MODEL")
+        .env_remove("DUOLOGUE_MODEL_CONFIG")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(input).unwrap();
+    child.wait_with_output().unwrap()
+}
+
+fn step(lines: &[&str], more: &[&str]) -> Vec<Value> {
+    let arguments = [&["step", "--domain", "drive_thru", "--reasoner", "fast"], more].concat();
+    let output = duologue(&arguments, (lines.join("\n") + "\n").as_bytes());
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap().lines().map(|l| serde_json::from_str(l).unwrap()).collect()
+}
+
+#[test]
+fn step_keeps_its_contract() {
+    let out = step(
+        &[
+            r#"{"site":"s","session":"c1","role":"customer","predicates":["order(\"Soft Taco\",2)"]}"#,
+            r#"{"facts":"session","site":"s","session":"c1"}"#,
+            r#"{"site":"s","session":"c1","role":"customer","predicates":["order(\"Combo A\",1)","specify(\"Combo A\",\"Pepsi\")"]}"#,
+            r#"{"site":"s","session":"c1","role":"customer","predicates":["quit"]}"#,
+            r#"{"site":"s","session":"c1","role":"customer","predicates":["review"]}"#,
+        ],
+        &[],
+    );
+    assert_eq!(out[0]["actions"], serde_json::json!(["confirm(order,\"Soft Taco\")", "else"]));
+    assert_eq!(out[0]["state"]["status"], "open");
+    assert_eq!(out[0]["state"]["price"], 398);
+    assert_eq!(out[0]["state"]["order"][1], serde_json::json!({"i": 2, "item": "Soft Taco", "mods": []}));
+    // A proof names its rules by file and line, and every atom it rests on has a step of its own.
+    let proof = &out[0]["why"][0]["proof"];
+    assert!(proof["steps"].as_array().unwrap().iter().any(|s| s["rule"].as_str().is_some_and(|r| r.contains("service.lp:"))), "{proof}");
+    assert!(out[1]["facts"].as_array().unwrap().contains(&Value::from("line(1,\"Soft Taco\")")));
+    let combo = &out[2]["state"]["order"][2];
+    assert_eq!(combo["parts"].as_array().unwrap().len(), 3);
+    assert_eq!(combo["parts"][2], serde_json::json!({"slot": "Drink", "dish": "Pepsi", "mods": []}));
+    assert_eq!(out[3]["state"]["status"], "cancelled");
+    assert_eq!(out[4]["actions"][0], "reject(review,empty_order)", "after quit an id starts afresh");
+}
+
+#[test]
+fn bad_lines_are_answered_and_change_nothing() {
+    let long = format!(r#"{{"site":"s","session":"c1","role":"customer","text":"{}"}}"#, "taco ".repeat(2000));
+    let many = format!(r#"{{"site":"s","session":"c1","role":"customer","predicates":[{}]}}"#, vec![r#""order(\"Pepsi\",1)""#; 300].join(","));
+    let out = step(
+        &[
+            "nonsense",
+            r#"{"site":"s","session":"c1","role":"king","predicates":["quit"]}"#,
+            r#"{"site":"s","session":"c1","role":"customer"}"#,
+            r#"{"site":"s","session":"c1","role":"customer","predicates":["order(\"Soft Taco\",99999999999999)","runout(\"Beans\")","order(\"\u0000\",1)"]}"#,
+            &long,
+            &many,
+            r#"{"site":"s","session":"","role":"customer","predicates":["greet"]}"#,
+            r#"{"facts":"nowhere","site":"s"}"#,
+            r#"{"facts":"shared","site":"s"}"#,
+        ],
+        &["--no-why"],
+    );
+    assert!(out[0]["error"]["message"].as_str().unwrap().contains("no request"));
+    assert!(out[1]["error"]["message"].as_str().unwrap().contains("has no role `king`"));
+    assert!(out[2]["error"]["message"].as_str().unwrap().contains("either `predicates` or `text`"));
+    assert_eq!(out[3]["actions"][0], "reject(order(\"Soft Taco\",1000000),quantity_limit)");
+    assert_eq!(out[3]["refused"][0]["code"], "no_right");
+    assert_eq!(out[4]["state"]["order"], serde_json::json!([]), "ten thousand characters are not listened to");
+    assert_eq!(out[5]["state"]["order"].as_array().unwrap().len(), 25, "the limit holds in one turn too");
+    assert_eq!(out[5]["refused"].as_array().unwrap().len(), 100);
+    assert!(out[6]["error"]["message"].is_string());
+    assert!(out[7]["error"]["message"].as_str().unwrap().contains("kb, shared or session"));
+    assert_eq!(out[8]["facts"], serde_json::json!([]));
+}
+
+#[test]
+fn binary_input_is_answered() {
+    let output = duologue(&["step", "--reasoner", "fast"], b"\xff\xfe\x00garbage\n\n{}\n");
+    assert!(output.status.success());
+    assert_eq!(String::from_utf8(output.stdout).unwrap().lines().filter(|l| l.contains("error")).count(), 2);
+}
+
+#[test]
+fn a_request_sent_twice_is_taken_once() {
+    let line = r#"{"site":"s","session":"c1","role":"customer","predicates":["order(\"Pepsi\",1)"],"request":"r1"}"#;
+    let out = step(&[line, line], &["--no-why"]);
+    assert_eq!(out[0], out[1]);
+    assert_eq!(out[1]["state"]["order"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn failures_name_their_remedy() {
+    for (arguments, words) in [
+        (&["chat", "--domain", "drive_true"][..], "the domains here are"),
+        (&["step", "--store", "no/such/folder/x.db"][..], "folder"),
+        (&["check", "no_such_file.lp"][..], "neither a file nor a domain"),
+        (&["explain", "rule-two-model"][..], "did you mean `rule-two-models`"),
+        (&["replay", "missing.db"][..], "there is no store"),
+        (&["chat", "--understanding", "hybrid"][..], "DUOLOGUE_MODEL"),
+        (&["draw", "bank_balanc"][..], "did you mean `bank_balance`"),
+    ] {
+        let output = duologue(arguments, b"");
+        assert!(!output.status.success(), "{arguments:?}");
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(text.contains(words), "{arguments:?}: {text}");
+    }
+}
+
+#[test]
+fn the_adversary_breaks_nothing() {
+    for domain in ["drive_thru", "hospital"] {
+        let output = duologue(&["test", "--adversary", "5", "--steps", "250", "--reasoner", "fast", "--domain", domain], b"");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    }
+}
+
+#[test]
+fn the_built_in_domains_are_in_order() {
+    let output = duologue(&["check", "drive_thru", "hospital"], b"");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+}
+
+#[test]
+fn a_conversation_without_a_listener_plays_the_sample() {
+    let output = duologue(&["chat", "--reasoner", "fast"], b"");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success() && text.contains("$7.57"), "{text}");
+}
