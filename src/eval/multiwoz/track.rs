@@ -88,6 +88,8 @@ fn clock(word: &str) -> Option<String> {
 struct Memory {
     state: BTreeMap<String, Slots>,
     domain: Option<String>,
+    /// Domains with venues in the order in which they were last talked about.
+    visited: Vec<String>,
     /// The name last heard or said in each domain: what "the hotel" means.
     mentioned: BTreeMap<String, String>,
     /// Names offered in the last reply, by domain.
@@ -258,6 +260,10 @@ impl Tracker {
             m.set(nd, "name", name);
         }
         m.domain = Some(d.clone());
+        if !matches!(d.as_str(), "train" | "taxi") && m.visited.last() != Some(&d) {
+            m.visited.retain(|v| *v != d);
+            m.visited.push(d.clone());
+        }
         self.exclusive(text, Some(&d), m);
         self.wishes(text, &d, m);
         self.travel(text, &d, m);
@@ -432,13 +438,21 @@ impl Tracker {
             m.set("taxi", slot, &name);
         }
         if self.has("both", text) {
-            let mut visited: Vec<String> = ["hotel", "restaurant", "attraction"].iter().filter_map(|d| chosen(m, d)).collect();
-            if let (Some(to), Some(from)) = (visited.pop(), visited.pop()) {
-                for (slot, name) in [("departure", from), ("destination", to)] {
-                    if m.get("taxi", slot).is_none() {
-                        m.set("taxi", slot, &name);
-                    }
-                }
+            Self::commute(m);
+        }
+    }
+
+    /// A ride between the two places that were talked about: in that order, unless one end is known.
+    fn commute(m: &mut Memory) {
+        let mut visited: Vec<String> = m.visited.iter().filter_map(|d| m.get(d, "name").or_else(|| m.mentioned.get(d).cloned())).collect();
+        let (Some(mut to), Some(mut from)) = (visited.pop(), visited.pop()) else { return };
+        let is = |m: &Memory, slot: &str, place: &String| m.get("taxi", slot).as_ref() == Some(place);
+        if is(m, "departure", &to) || is(m, "destination", &from) {
+            std::mem::swap(&mut to, &mut from);
+        }
+        for (slot, name) in [("departure", from), ("destination", to)] {
+            if m.get("taxi", slot).is_none() {
+                m.set("taxi", slot, &name);
             }
         }
     }
