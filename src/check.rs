@@ -193,7 +193,8 @@ fn programs(parts: &Parts, ontology: Option<&Ontology>, kb: &[facts::Fact], decl
     }
     for (origin, (roles, same)) in soft {
         let readers = parts.rules.iter().filter(|(_, sources)| sources.iter().any(|s| s.name == origin.file)).count();
-        if roles.len() == readers {
+        // Core rules serve every domain: what one of them leaves unused another may need.
+        if roles.len() == readers && !origin.file.starts_with(rules::SHARED) {
             found.extend(same);
         }
     }

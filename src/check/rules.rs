@@ -12,7 +12,7 @@ use crate::reason::syntax::{Expr, Head, Item, Kind, Literal, Pattern, Predicate,
 use crate::term::{Name, Term};
 
 /// Rules every domain shares: they speak of inputs that a domain may lack.
-const SHARED: &str = "rules/core/";
+pub const SHARED: &str = "rules/core/";
 
 /// One role's program with all it is judged by.
 pub struct Program<'a> {

@@ -298,7 +298,9 @@ fn fits(pattern: &Pattern, atom: &Atom, bindings: &mut Bindings) -> bool {
 
 /// The wording for this turn: it depends on what is said and moves on every turn, so that repetition sounds different.
 fn choose<'a>(texts: &'a [Text], identity: &str, turn: u64) -> Option<&'a Text> {
-    let content = identity.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3));
+    // The number of the rule stays out, so that a rule added elsewhere changes no other sentence.
+    let content = identity.split_once(['\u{1}', '\u{2}']).map_or(identity, |(_, text)| text);
+    let content = content.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3));
     let n = u64::try_from(texts.len()).ok().filter(|n| *n > 0)?;
     texts.get(usize::try_from((content >> 32).wrapping_add(turn) % n).ok()?)
 }
