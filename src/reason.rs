@@ -5,6 +5,7 @@ mod base;
 pub mod bench;
 mod clingo;
 mod complaints;
+mod conflict;
 mod decide;
 pub mod eval;
 pub mod proof;
@@ -15,6 +16,7 @@ pub mod verify;
 
 pub use base::Base;
 pub use complaints::complaints;
+pub use conflict::{Refusal, minimal_conflict};
 pub use decide::{Budget, Outcome, Reasoner, decide, slice as slice_of};
 pub use proof::{Because, Builder, By, Counted, Failure, Proof, RuleRef, WhyNot};
 pub use rules::{Rules, Scope, Signature};

@@ -30,6 +30,9 @@ pub(super) struct Inner {
 /// Static evaluation happens when facts change, not while somebody waits for an answer.
 const LIMITS: Limits = Limits { rows: 20_000_000, steps: 2_000_000_000 };
 
+/// How many tables of terms may lie on top of each other.
+const MAX_TABLES: usize = 8;
+
 impl Base {
     /// Evaluates what follows from the facts of a knowledge base version and of a site.
     pub fn build(rules: &Arc<Rules>, kb: &[Atom], shared: &[Atom]) -> Result<Self, ReasonError> {
@@ -60,6 +63,10 @@ impl Base {
     pub fn with_change(&self, add: &[Atom], remove: &[Atom]) -> Result<Self, ReasonError> {
         let rules = &self.inner.rules;
         let program = &rules.program;
+        if self.inner.terms.depth() > MAX_TABLES {
+            // New names of many changes lie in a table each: building afresh drops those that no fact holds any more.
+            return Self::build(rules, &self.stored_of(Scope::Kb), &self.stored_of(Scope::Shared))?.with_change(add, remove);
+        }
         let mut terms = Terms::over(&self.inner.terms);
         let mut changed: BTreeSet<RelId> = BTreeSet::new();
         let mut removed: BTreeSet<(RelId, Vec<Id>)> = BTreeSet::new();
@@ -128,7 +135,6 @@ impl Base {
                 if changed.contains(&base) { Arc::new(a) } else { b }
             })
             .collect();
-        // Names that were new stay in the table above; once it has grown, everything is built afresh below.
         let terms = if terms.own() == 0 { self.inner.terms.clone() } else { Arc::new(terms) };
         Self::finished(rules, terms, relations)
     }
@@ -156,6 +162,10 @@ impl Base {
         let mut out: Vec<Atom> = (0..r.len()).filter_map(|n| self.inner.terms.atom(&name, r.row(arity, n))).collect();
         out.sort();
         out
+    }
+
+    fn stored_of(&self, scope: Scope) -> Vec<Atom> {
+        self.inner.rules.signature.stored.iter().filter(|(_, s)| **s == scope).flat_map(|(p, _)| self.stored(p)).collect()
     }
 
     /// The stored facts of a predicate, without what rules derive.

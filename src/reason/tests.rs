@@ -83,6 +83,21 @@ fn a_choice_is_left_to_clingo_and_two_models_are_an_error() {
 }
 
 #[test]
+fn many_changes_with_new_names_leave_nothing_behind() {
+    let s = signature("", "out/1", "", "");
+    let rules = load("p(X) :- out(X). #show p/1.", &s);
+    let mut base = Base::build(&rules, &[], &atoms("out(kept)")).unwrap();
+    for n in 0..200 {
+        let fact = atoms(&format!("out(name{n})"));
+        base = base.with_change(&fact, &[]).unwrap();
+        assert_eq!(base.query("p", 1).len(), 2);
+        base = base.with_change(&[], &fact).unwrap();
+    }
+    assert_eq!(base.query("p", 1), atoms("p(kept)"));
+    assert!(base.inner.terms.len() < 40, "{}", base.inner.terms.len());
+}
+
+#[test]
 fn limits_and_mistakes_have_names() {
     let s = signature("", "", "e/1", "");
     let rules = load("p(X) :- e(X). p(X+1) :- p(X). :- e(no). #show p/1.", &s);

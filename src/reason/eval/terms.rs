@@ -70,6 +70,15 @@ impl Terms {
         self.len() == 0
     }
 
+    /// How many tables lie on top of each other here.
+    pub fn depth(&self) -> usize {
+        let (mut n, mut table) = (1, self);
+        while let Some(below) = table.parent.as_deref() {
+            (n, table) = (n + 1, below);
+        }
+        n
+    }
+
     /// How many terms this table alone holds.
     pub fn own(&self) -> usize {
         self.nodes.len()
