@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::domain::Files;
-use crate::eval::adversary::{Dice, predicates};
+use crate::eval::adversary::{Dice, Known, predicates};
 use crate::facts::MemoryStore;
 use crate::reason::Reasoner;
 
@@ -17,16 +17,17 @@ fn the_order_of_facts_does_not_matter() {
     let domain = Domain::load(&Files::built_in(), "drive_thru").unwrap();
     let engine = engine(&domain);
     let mut dice = Dice::new(11);
+    let known = Known { kb: &domain.facts, shared: &[] };
     let turns = std::env::var("SHUFFLED_TURNS").ok().and_then(|n| n.parse().ok()).unwrap_or(60);
     for _ in 0..turns {
         let role = if dice.once_in(4) { "manager" } else { "customer" };
         let key = SessionKey::new("s", role);
-        let said = predicates(&mut dice, &domain.ontology, &domain.facts, role);
+        let said = predicates(&mut dice, &domain.ontology, known, role);
         engine.turn(&key, role, &Said::Predicates(&said), None).unwrap();
         // The next decision on what now holds, with facts in the store's order and in two others.
         let opened = engine.store.open(&key, role).unwrap();
         let (_, shared) = engine.store.shared(&key.site).unwrap();
-        let admission = domain.ontology.admit(role, &predicates(&mut dice, &domain.ontology, &domain.facts, role));
+        let admission = domain.ontology.admit(role, &predicates(&mut dice, &domain.ontology, known, role));
         let mut facts = engine.facts(role, &opened, &admission, &Heard::default()).unwrap();
         let mut kb = engine.store.kb(&key.site, opened.kb_version).unwrap().to_vec();
         let mut shared: Vec<Atom> = shared.into_iter().map(|f| f.atom).collect();
