@@ -11,7 +11,7 @@ run: tools ## Converse with both bots in the terminal, offline, no key
 	@$(CARGO) run --quiet -- chat
 
 test: tools ## Run every test
-	$(CARGO) test --locked
+	ORACLE_SECONDS=$${ORACLE_SECONDS:-90} $(CARGO) test --locked --no-fail-fast
 
 lint: tools ## Formatting and lints, as CI runs them
 	$(CARGO) fmt --check
