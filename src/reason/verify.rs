@@ -186,7 +186,7 @@ impl Search<'_> {
         facts.push(Atom::new("role", vec![Term::Const(speaker.role.clone())]));
         facts.extend((1..).zip(turn).map(|(k, a)| Atom::new("in", vec![Term::Int(k), a.to_term()])));
         self.report.steps += 1;
-        let confirm = self.report.steps % self.model.confirm_every.max(1) == 0;
+        let confirm = self.report.steps.is_multiple_of(self.model.confirm_every.max(1));
         self.report.confirmed += usize::from(confirm);
         let how = if confirm { Reasoner::Confirm } else { Reasoner::Fast };
         let out = match decide(&base, &facts, how, &Budget::default()) {
