@@ -198,6 +198,7 @@ impl Program {
     }
 
     /// Adds a row, with its opened views, unless it is there.
+    #[expect(clippy::too_many_arguments, reason = "the row's place, values and derivation are borrowed from different owners")]
     pub fn insert(&self, terms: &Terms, below: &[Arc<Relation>], above: &mut [Relation], relation: RelId, row: &[Id], rule: u32, binding: &[Id]) -> bool {
         let r = relation as usize;
         if below.get(r).is_some_and(|b| !b.is_empty() && b.find(row).is_some()) {

@@ -186,7 +186,7 @@ impl Search<'_> {
         facts.push(Atom::new("role", vec![Term::Const(speaker.role.clone())]));
         facts.extend((1..).zip(turn).map(|(k, a)| Atom::new("in", vec![Term::Int(k), a.to_term()])));
         self.report.steps += 1;
-        let confirm = self.report.steps % self.model.confirm_every.max(1) == 0;
+        let confirm = self.report.steps.is_multiple_of(self.model.confirm_every.max(1));
         self.report.confirmed += usize::from(confirm);
         let how = if confirm { Reasoner::Confirm } else { Reasoner::Fast };
         let out = match decide(&base, &facts, how, &Budget::default()) {
@@ -299,7 +299,8 @@ impl Search<'_> {
                 if Instant::now() > end {
                     return Ok(());
                 }
-                if !self.reaches(goal, who, &state, &mut good)? {
+                // Going deep finds some way soon; only going broad shows that there is none.
+                if !self.reaches(goal, who, &state, &mut good, end, true)? && !self.reaches(goal, who, &state, &mut good, end, false)? {
                     self.violated(&goal.name, format!("{} cannot be reached within {} turns", goal.reached, goal.within), came);
                     break;
                 }
@@ -308,12 +309,16 @@ impl Search<'_> {
         Ok(())
     }
 
-    fn reaches(&mut self, goal: &Goal, who: usize, start: &State, good: &mut BTreeSet<State>) -> Result<bool, ReasonError> {
+    fn reaches(&mut self, goal: &Goal, who: usize, start: &State, good: &mut BTreeSet<State>, end: Instant, deep: bool) -> Result<bool, ReasonError> {
         let mut open: VecDeque<(State, Vec<State>)> = [(start.clone(), Vec::new())].into();
         let mut seen: BTreeSet<State> = [start.clone()].into();
-        while let Some((state, path)) = open.pop_front() {
+        while let Some((state, path)) = if deep { open.pop_back() } else { open.pop_front() } {
             if good.contains(&state) {
                 good.extend(path);
+                return Ok(true);
+            }
+            // Out of time is no violation: nothing was shown to be impossible.
+            if Instant::now() > end {
                 return Ok(true);
             }
             if path.len() >= goal.within {

@@ -177,7 +177,7 @@ impl Layouts {
     }
 
     fn view(&mut self, base: RelId, column: usize, functor: &Name, constant: Id, arity: usize) -> Option<RelId> {
-        let Some(layout) = self.layouts.get(base as usize) else { return None };
+        let layout = self.layouts.get(base as usize)?;
         if let Some(v) = layout.views.iter().find(|v| v.column == column && v.functor == *functor && v.arity == arity) {
             return Some(v.relation);
         }
