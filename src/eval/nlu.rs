@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::state::Line;
 use crate::term::Atom;
-use crate::understand::{Context, Understand};
+use crate::understand::{Context, Heard, Understand};
 
 /// A labelled utterance, one JSON line of a data set.
 #[derive(Clone, Debug, Deserialize)]
@@ -101,7 +101,7 @@ pub struct Report {
     pub all: Agreement,
     /// By tag, and by role as `role:NAME`.
     pub by_tag: BTreeMap<String, Agreement>,
-    /// Median time of an utterance in microseconds.
+    /// Median time of an utterance in microseconds, each the best of three.
     pub p50_us: u64,
     /// 99th percentile.
     pub p99_us: u64,
@@ -159,9 +159,15 @@ pub fn evaluate(translator: &dyn Understand, cases: &[Case]) -> Report {
     let mut times = vec![];
     for case in cases {
         let context = case.context.of_role(&case.role);
-        let begin = Instant::now();
-        let heard = translator.understand(&case.text, &context);
-        times.push(u64::try_from(begin.elapsed().as_micros()).unwrap_or(u64::MAX));
+        // The best of three: what the machine does besides is not the translator's time.
+        let mut heard = Heard::default();
+        let mut best = u64::MAX;
+        for _ in 0..3 {
+            let begin = Instant::now();
+            heard = translator.understand(&case.text, &context);
+            best = best.min(u64::try_from(begin.elapsed().as_micros()).unwrap_or(u64::MAX));
+        }
+        times.push(best);
         let exact = report.all.add(&heard.predicates, &case.gold);
         for tag in case.tags.iter().cloned().chain(std::iter::once(format!("role:{}", case.role))) {
             report.by_tag.entry(tag).or_default().add(&heard.predicates, &case.gold);

@@ -253,11 +253,11 @@ fn finish(resolver: Resolver<'_, '_>) -> Vec<(Atom, Range<usize>)> {
             What::Change { target, rest } => {
                 let told_apart = target.line.is_some_and(|l| target.partial && groups.iter().filter(|g| g.0 == l).count() > 1);
                 let name: Name = lines.config.change.as_str().into();
-                if target.ids.is_empty() {
-                    if let Some(item) = &target.item {
-                        let args = std::iter::once(Term::Str(item.clone())).chain(rest.iter().cloned()).collect();
-                        out.push((Atom { name: name.clone(), args }, e.span.clone()));
-                    }
+                if target.ids.is_empty()
+                    && let Some(item) = &target.item
+                {
+                    let args = std::iter::once(Term::Str(item.clone())).chain(rest.iter().cloned()).collect();
+                    out.push((Atom { name: name.clone(), args }, e.span.clone()));
                 }
                 for id in &target.ids {
                     let Some(item) = ledger.item_of(*id) else { continue };

@@ -53,6 +53,9 @@ pub struct Edge {
     pub score: f32,
 }
 
+/// Where a program ends, with its score and what fills its slots.
+pub type Ending = (usize, f32, Vec<(u8, Bind)>);
+
 /// How much more likely names are because of what was asked or said before.
 pub type Hints = FxHashMap<usize, f32>;
 
@@ -359,8 +362,8 @@ impl<'a> Chart<'a> {
     }
 
     /// Runs a program from a token; ends with scores and bindings.
-    pub fn run(&mut self, program: &Program, start: usize) -> Vec<(usize, f32, Vec<(u8, Bind)>)> {
-        let mut out: Vec<(usize, f32, Vec<(u8, Bind)>)> = vec![];
+    pub fn run(&mut self, program: &Program, start: usize) -> Vec<Ending> {
+        let mut out: Vec<Ending> = vec![];
         let mut stack: Vec<Thread> = vec![Thread { pc: 0, at: start, score: 0.0, binds: vec![], listing: false }];
         let mut budget = 6000u32;
         // The best score with which each step was reached at each token: a worse way there is not followed.

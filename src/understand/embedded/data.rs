@@ -186,12 +186,12 @@ pub struct Synonyms {
 }
 
 /// Reads one of the files.
-pub fn read<T: for<'a> Deserialize<'a>>(source: &Source, keys: &str) -> Result<T, Diagnostic> {
+pub fn read<T: for<'a> Deserialize<'a>>(source: &Source, keys: &str) -> Result<T, Box<Diagnostic>> {
     serde_saphyr::from_str(&source.text).map_err(|e| {
         let at = e.location().map_or(0, |l| {
             let line = usize::try_from(l.line()).unwrap_or(1).saturating_sub(1);
             source.text.split_inclusive('\n').take(line).map(str::len).sum()
         });
-        Diagnostic::error("U001", source.origin(at..at), e.without_snippet().to_string()).help(format!("the file must be YAML with {keys}"))
+        Box::new(Diagnostic::error("U001", source.origin(at..at), e.without_snippet().to_string()).help(format!("the file must be YAML with {keys}")))
     })
 }

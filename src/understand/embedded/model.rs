@@ -237,7 +237,7 @@ pub fn load(ontology: &Ontology, files: &DomainFiles) -> Result<(Model, Words), 
     let synonyms = read::<Synonyms>(&files.synonyms, "words and names");
     let (english, lexicon, synonyms) = match (english, lexicon, synonyms) {
         (Ok(e), Ok(l), Ok(s)) => (e, l, s),
-        (e, l, s) => return Err([e.err(), l.err(), s.err()].into_iter().flatten().collect()),
+        (e, l, s) => return Err([e.err(), l.err(), s.err()].into_iter().flatten().map(|d| *d).collect()),
     };
     let mut build = Build { ontology, files, words: Words::default(), diagnostics: vec![] };
     let model = build.model(english, lexicon, synonyms);

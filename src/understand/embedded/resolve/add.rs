@@ -1,0 +1,307 @@
+//! Items that are ordered: new lines, members of composed items, corrections of what was just said.
+
+use super::{Picked, Resolver, What, restates};
+use crate::term::{Atom, Name, Term};
+use crate::understand::embedded::chart::{Bind, Edge};
+use crate::understand::embedded::data::Does;
+use crate::understand::embedded::lines::Target;
+use crate::understand::embedded::model::Pattern;
+use crate::understand::embedded::phrase::{Article, Head, Np, Which};
+use crate::understand::embedded::template::{Slot, Template};
+
+impl Resolver<'_, '_> {
+    /// An item said in a wish, an answer or by itself.
+    pub(super) fn add_line(&mut self, template: &Template, edge: &Edge, pattern: &Pattern, bound: &[(u8, Term)], rest: &[&Edge]) {
+        let Some(slot) = template.args.first().cloned() else { return };
+        let items = self.chart.model.lines.as_ref().map_or(0, |l| l.items);
+        let said_count = match template.args.get(1) {
+            Some(Slot::Var(v)) => match Self::bind(edge, *v) {
+                Some(Bind::Term(t)) => t.as_int().map(i64::from),
+                _ => None,
+            },
+            Some(Slot::Term(Term::Int(n))) => Some(i64::from(*n)),
+            _ => None,
+        };
+        let Some(np) = self.np(edge, &slot) else {
+            let count_np = match template.args.get(1) {
+                Some(Slot::Count(v)) => self.np(edge, &Slot::Var(*v)).and_then(|n| n.count),
+                _ => None,
+            };
+            if let Some(Term::Str(item)) = self.term(&slot, edge, bound, items, false, rest) {
+                self.new_line(item, said_count.or(count_np).unwrap_or(1), &[], edge, pattern.weak);
+                if pattern.after.is_some() {
+                    self.answered_line = self.ledger.last_new();
+                }
+            }
+            return;
+        };
+        let np_index = edge.binds.iter().find_map(|b| if let Bind::Np(i) = b.1 { Some(i) } else { None }).unwrap_or(0);
+        let changes_next = rest.first().is_some_and(|e| self.is_change(e) && e.start <= edge.end + 2);
+        match np.head.clone() {
+            Head::Name(_) => self.add_named(&np, np_index, said_count, items, edge, pattern, changes_next),
+            Head::Kind(kind) => {
+                let target = self.target(&np, edge, &[]);
+                let present = self.ledger.item(&target).is_some()
+                    && (np.article == Article::Definite || matches!(np.which, Which::Both | Which::All) || np.place.is_some());
+                self.kind = Some(kind.clone());
+                if present {
+                    self.focus = Some(target);
+                } else if np.which == Which::Another
+                    && let Some(item) = self.ledger.last_item(&|n| self.ledger.kind_of(self.chart.knowledge, n).as_ref() == Some(&kind))
+                {
+                    self.new_line(item, np.count.unwrap_or(1), &np.attributes, edge, pattern.weak);
+                } else {
+                    self.flush_tie();
+                    let names = self.ledger.of_kind(self.chart.knowledge, &kind);
+                    if let ([only], true) = (names.as_slice(), true) {
+                        let only = only.clone();
+                        self.new_line(only, np.count.unwrap_or(1), &np.attributes, edge, pattern.weak);
+                    } else {
+                        self.header = np.count;
+                        self.tie = Some((names, np.attributes.clone(), np.count, np_index));
+                    }
+                }
+            }
+            Head::Pronoun(_) | Head::Left => self.add_left(&np, edge, pattern, changes_next),
+        }
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "one step of a long decision")]
+    pub(super) fn add_named(&mut self, np: &Np, np_index: usize, said_count: Option<i64>, items: u64, edge: &Edge, pattern: &Pattern, changes_next: bool) {
+        let definite = np.article == Article::Definite || matches!(np.which, Which::Both | Which::All | Which::Other) || np.place.is_some() || np.part;
+        let bonus = if definite { 0.3 } else { 0.0 };
+        // A name said again in part restates the last one; a part that narrows an open tie settles it.
+        if let Some((names, attributes, count, _)) = self.tie.clone() {
+            if let Some(n) = self.narrowed(np, &names) {
+                self.tie = None;
+                let mut all = attributes;
+                all.extend(np.attributes.iter().cloned());
+                let header = self.header.take();
+                let n_count = np.count.or(if header.is_some() && np.count.is_some() { None } else { count }).unwrap_or(1);
+                if header.is_some() && np.count.is_some() {
+                    self.header = header.map(|h| h - n_count).filter(|h| *h > 0);
+                    if self.header.is_some() {
+                        self.tie = Some((names, vec![], None, np_index));
+                        self.kind = self.ledger.kind_of(self.chart.knowledge, &n);
+                    }
+                }
+                self.new_line(n, n_count, &all, edge, pattern.weak);
+                return;
+            }
+            if self.header.is_none() {
+                self.flush_tie();
+            } else {
+                self.tie = None;
+            }
+        }
+        let combo = self.ledger.open_combo();
+        let picked = match combo.and_then(|c| self.member_pick(np, c)) {
+            Some(n) => Picked::One(n),
+            None => self.pick(np, items, bonus),
+        };
+        if matches!(picked, Picked::One(_)) && self.is_dominated(np, items) {
+            return;
+        }
+        match picked {
+            Picked::One(name) => {
+                let count = said_count.or(np.count);
+                if self.restates(np, &name, edge) {
+                    return;
+                }
+                if self.correct(&name, np, edge) {
+                    return;
+                }
+                if let Some(c) = combo
+                    && self.ledger.slot_for(c, &name).is_some()
+                {
+                    for _ in 0..count.unwrap_or(1).clamp(1, 4) {
+                        self.fill(c, &name, &np.attributes, edge, pattern.weak);
+                    }
+                    return;
+                }
+                let refers = definite
+                    && (changes_next || np.place.is_some() || np.part || np.which == Which::Both)
+                    && self.ledger.holds(&name)
+                    && !self.wanted_now(edge);
+                // "Large Pepsi" of a Pepsi that is there.
+                let bare = np.article == Article::None && np.count.is_none() && np.which == Which::Unsaid && !np.attributes.is_empty();
+                if refers || (bare && !self.wanted && self.ledger.holds(&name) && !self.ledger.has_new()) {
+                    let target = self.target(np, edge, &[]);
+                    for (sort, value) in &np.attributes {
+                        self.attribute(*sort, value, target.clone(), edge, pattern.weak);
+                    }
+                    self.focus = Some(target);
+                    return;
+                }
+                self.new_line(name, count.unwrap_or(1), &np.attributes, edge, pattern.weak);
+            }
+            Picked::Tie(names) => {
+                self.tie = Some((names, np.attributes.clone(), np.count, np_index));
+            }
+            Picked::Nothing => {}
+        }
+    }
+
+    /// Whether the words name something of another sort much better.
+    pub(super) fn is_dominated(&self, np: &Np, mask: u64) -> bool {
+        let Head::Name(e) = np.head else { return false };
+        let Some(edge) = self.chart.names.get(e) else { return false };
+        let score = |c: &crate::link::Candidate| c.score + self.chart.hints.get(&c.name).copied().unwrap_or(0.0);
+        let best = edge.candidates.iter().map(score).fold(0.0f32, f32::max);
+        let ours = edge.candidates.iter().filter(|c| self.chart.mask(c.name) & mask != 0).map(score).fold(0.0f32, f32::max);
+        ours < 0.72 * best
+    }
+
+    /// Whether a wish stands directly before.
+    pub(super) fn wanted_now(&self, edge: &Edge) -> bool {
+        self.wanted && !self.entries.iter().any(|e| e.span.end <= edge.start)
+    }
+
+    pub(super) fn narrowed(&mut self, np: &Np, names: &[Name]) -> Option<Name> {
+        let Head::Name(e) = np.head else { return None };
+        let edge = self.chart.names.get(e)?;
+        let mut inside: Vec<(f32, Name)> =
+            edge.candidates.iter().filter_map(|c| Some((c.score, self.chart.name(c.name)?))).filter(|c| names.contains(&c.1)).collect();
+        inside.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+        let best = inside.first()?.clone();
+        let clear = inside.get(1).is_none_or(|s| s.0 < best.0 * crate::link::Thresholds::default().tie);
+        clear.then_some(best.1)
+    }
+
+    pub(super) fn member_pick(&mut self, np: &Np, combo: usize) -> Option<Name> {
+        let names = self.ledger.choices(self.chart.knowledge, combo);
+        self.narrowed(np, &names).filter(|_| np.which == Which::Unsaid)
+    }
+
+    /// "cheesy, I mean": a bare partial name of what was just named adds nothing.
+    pub(super) fn restates(&mut self, np: &Np, name: &Name, edge: &Edge) -> bool {
+        let Head::Name(e) = np.head else { return false };
+        let partial = self.chart.names.get(e).is_some_and(|x| x.candidates.first().is_some_and(|c| c.score < 0.9));
+        let bare = np.count.is_none() && np.article != Article::Indefinite && np.which == Which::Unsaid && np.attributes.is_empty();
+        partial && bare && self.last_name_end > 0 && edge.start <= self.last_name_end + 2 && self.topic.as_ref() == Some(name)
+    }
+
+    /// Applies a correction to the entry before it. True if the new item was absorbed.
+    pub(super) fn correct(&mut self, name: &Name, np: &Np, edge: &Edge) -> bool {
+        let Some(at) = self.correcting.take() else { return false };
+        let Some(entry) = self.entries.get(at).cloned() else { return false };
+        match entry.what {
+            What::Line(line) => {
+                let count = np.count.unwrap_or_else(|| self.ledger.count(line));
+                self.ledger.rename(line, name, count);
+                self.focus = Some(self.ledger.line_target(line));
+                self.topic = Some(name.clone());
+            }
+            What::Atom(mut atom) => {
+                let Some(slot) = atom.args.iter_mut().rev().find(|a| matches!(a, Term::Str(_))) else { return false };
+                *slot = Term::Str(name.clone());
+                self.topic = Some(name.clone());
+                if let Some(e) = self.entries.get_mut(at) {
+                    e.what = What::Atom(atom);
+                }
+            }
+            _ => return false,
+        }
+        let _ = edge;
+        true
+    }
+
+    pub(super) fn is_change(&self, edge: &Edge) -> bool {
+        let change = self.chart.model.lines.as_ref().map_or("", |l| l.config.change.as_str());
+        self.grammar.patterns.get(edge.pattern).is_some_and(|p| p.means.iter().any(|t| &*t.name == change) || p.does == Some(Does::Focus))
+    }
+
+    /// A phrase without a name: some of the instances, or as many of what was offered.
+    pub(super) fn add_left(&mut self, np: &Np, edge: &Edge, pattern: &Pattern, changes_next: bool) {
+        let offered = self.context.last_actions.iter().rev().find_map(|a| match a.args.as_slice() {
+            [Term::Const(c), Term::Str(s)] if &*a.name == "recommend" && &**c != "upgrade" => Some(s.clone()),
+            _ => None,
+        });
+        let said_lines = self.ledger.has_new();
+        if np.which == Which::Another {
+            if let Some(item) = self.ledger.last_item(&|_| true).or(offered) {
+                self.new_line(item, np.count.unwrap_or(1), &np.attributes, edge, pattern.weak);
+            }
+            return;
+        }
+        // "chicken tacos, two of them": the number of the line just said.
+        if let (Some(n), Some(line), false) = (np.count, self.ledger.last_new(), changes_next)
+            && (np.part || self.correcting.is_some() || self.answered_line == Some(line))
+        {
+            self.ledger.set_count(line, n);
+            self.focus = Some(self.ledger.line_target(line));
+            self.correcting = None;
+            return;
+        }
+        if changes_next || np.place.is_some() || matches!(np.which, Which::Both | Which::All | Which::Other) || !np.attributes.is_empty() {
+            let target = self.target(np, edge, &[]);
+            for (sort, value) in &np.attributes {
+                self.attribute(*sort, value, target.clone(), edge, pattern.weak);
+            }
+            self.focus = Some(target);
+            return;
+        }
+        if let (false, Some(item)) = (said_lines, offered) {
+            self.new_line(item, np.count.unwrap_or(1), &np.attributes, edge, pattern.weak);
+            return;
+        }
+        let unknown = self.topic.as_ref().is_some_and(|t| self.chart.knowledge.mask(t) == 0);
+        if let (Some(item), true) = (self.topic.clone(), self.wanted || unknown) {
+            self.new_line(item, np.count.unwrap_or(1), &np.attributes, edge, pattern.weak);
+        }
+    }
+
+    pub(super) fn new_line(&mut self, item: Name, count: i64, attributes: &[(u16, Name)], edge: &Edge, weak: u8) {
+        let line = self.ledger.add(self.chart.model, self.chart.knowledge, &item, count);
+        self.topic = Some(item.clone());
+        self.kind = self.ledger.kind_of(self.chart.knowledge, &item);
+        self.last_name_end = edge.end;
+        self.push(What::Line(line), edge, weak);
+        let target = self.ledger.line_target(line);
+        for (sort, value) in attributes {
+            self.attribute(*sort, value, target.clone(), edge, weak);
+        }
+        self.focus = Some(target);
+    }
+
+    pub(super) fn fill(&mut self, combo: usize, name: &Name, attributes: &[(u16, Name)], edge: &Edge, weak: u8) {
+        let Some(member) = self.chart.model.lines.as_ref().map(|l| l.config.member.clone()) else { return };
+        let item = self.ledger.line_item(combo);
+        let target = self.ledger.fill(combo, name);
+        self.topic = Some(name.clone());
+        self.last_name_end = edge.end;
+        self.push(What::Atom(Atom { name: member.as_str().into(), args: vec![Term::Str(item), Term::Str(name.clone())] }), edge, weak);
+        for (sort, value) in attributes {
+            self.attribute(*sort, value, target.clone(), edge, weak);
+        }
+        self.focus = Some(target);
+    }
+
+    pub(super) fn attribute(&mut self, sort: u16, value: &Name, target: Target, edge: &Edge, weak: u8) {
+        let Some(a) = self.chart.model.lines.as_ref().and_then(|l| l.attributes.get(&sort)) else { return };
+        let Some(item) = self.ledger.item(&target) else { return };
+        let asked = a.values.is_empty() || a.values.contains(value);
+        if let Some(fact) = &a.only_if
+            && asked
+            && !self.chart.knowledge.holds(fact, &item)
+        {
+            return;
+        }
+        if restates(&item, value) {
+            return;
+        }
+        for t in a.means.iter() {
+            let rest: Vec<Term> = t
+                .args
+                .iter()
+                .skip(1)
+                .filter_map(|s| match s {
+                    Slot::Term(t) => Some(t.clone()),
+                    Slot::Var(1) => Some(Term::Const(value.clone())),
+                    _ => None,
+                })
+                .collect();
+            self.push(What::Change { target: target.clone(), rest }, edge, weak);
+        }
+    }
+}

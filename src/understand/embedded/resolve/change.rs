@@ -1,0 +1,246 @@
+//! Changes of items: which instances are meant, and which part of an item.
+
+use super::{Picked, Resolver, What, restates};
+use crate::term::{Name, Term};
+use crate::understand::embedded::chart::{Bind, Edge};
+use crate::understand::embedded::lines::Target;
+use crate::understand::embedded::model::Pattern;
+use crate::understand::embedded::phrase::{Article, Head, Np, Which};
+use crate::understand::embedded::template::{Slot, Template};
+
+impl Resolver<'_, '_> {
+    /// The instances a phrase speaks of. `parts` are names that the change is about, for choosing among several.
+    pub(super) fn target(&mut self, np: &Np, edge: &Edge, parts: &[Name]) -> Target {
+        let changed = self.chart.model.lines.as_ref().map_or(u64::MAX, |l| l.changed | l.items);
+        let several = np.plural || matches!(np.which, Which::Both | Which::All);
+        match &np.head {
+            Head::Name(_) => match self.pick(np, changed, 0.5) {
+                Picked::One(name) => {
+                    self.topic = Some(name.clone());
+                    if np.article == Article::Indefinite && !self.ledger.holds(&name) {
+                        self.new_line(name.clone(), np.count.unwrap_or(1), &np.attributes, edge, 0);
+                    }
+                    self.ledger.select(&name, np.place, np.count, several, np.which == Which::Other)
+                }
+                Picked::Tie(names) => {
+                    self.be_unsure(np, names);
+                    Target::default()
+                }
+                Picked::Nothing => Target::default(),
+            },
+            Head::Kind(kind) => self.ledger.select_kind(self.chart.knowledge, kind, np.place, np.count, several),
+            Head::Pronoun(_) | Head::Left => {
+                let item = self.current_item(parts);
+                if np.head == Head::Pronoun(false) && np.place.is_none() && np.count.is_none() && !several {
+                    return match (&self.focus, item) {
+                        (Some(f), _) => f.clone(),
+                        (None, Some(item)) => self.ledger.select(&item, None, None, false, false),
+                        _ => Target::default(),
+                    };
+                }
+                match item {
+                    Some(item) => {
+                        let whole = self.focus.as_ref().and_then(|f| f.line).filter(|_| np.place.is_none());
+                        match whole {
+                            Some(line) if self.ledger.line_item(line) == item => {
+                                self.ledger.select_in(line, np.count, several || np.count.is_none(), np.which == Which::Other)
+                            }
+                            _ => {
+                                let by_position = np.place.is_some() && self.ledger.number_of(&item) < np.place.unwrap_or(1).unsigned_abs() as usize;
+                                if by_position {
+                                    return self.ledger.select_position(np.place.unwrap_or(1));
+                                }
+                                if matches!(np.which, Which::Both) && self.ledger.number_of(&item) == 1 {
+                                    return self.ledger.select_last(2);
+                                }
+                                self.ledger.select(&item, np.place, np.count, several, np.which == Which::Other)
+                            }
+                        }
+                    }
+                    None => Target::default(),
+                }
+            }
+        }
+    }
+
+    /// The item in question: said in this turn, asked about, or the last one that fits the parts.
+    pub(super) fn current_item(&self, parts: &[Name]) -> Option<Name> {
+        if let Some(i) = self.focus.as_ref().and_then(|f| self.ledger.item(f)) {
+            return Some(i);
+        }
+        if let Some(topic) = self.topic.clone().filter(|t| self.ledger.holds(t)) {
+            return Some(topic);
+        }
+        let k = self.chart.knowledge;
+        let changed = self.chart.model.lines.as_ref().map_or(0, |l| l.changed | l.items);
+        let asked = self.context.last_actions.iter().rev().filter(|a| a.args.len() == 3).find_map(|a| match a.args.get(1) {
+            Some(Term::Str(s)) if k.mask(s) & changed != 0 => Some(s.clone()),
+            _ => None,
+        });
+        if asked.is_some() {
+            return asked;
+        }
+        let confirmed: Vec<Name> = self
+            .context
+            .last_actions
+            .iter()
+            .rev()
+            .filter_map(|a| match a.args.last() {
+                Some(Term::Str(s)) if k.mask(s) & changed != 0 && self.ledger.holds(s) => Some(s.clone()),
+                _ => None,
+            })
+            .collect();
+        let fits = |n: &Name| parts.iter().all(|p| k.relates(n, p) || self.ledger.has_change(n, p));
+        confirmed
+            .iter()
+            .find(|n| fits(n))
+            .cloned()
+            .or_else(|| self.ledger.last_item(&|n| self.ledger.kind_of(k, n).is_some() && fits(n)))
+            .or_else(|| confirmed.first().cloned())
+            .or_else(|| self.ledger.last_item(&|_| true))
+    }
+
+    pub(super) fn change(&mut self, template: &Template, edge: &Edge, pattern: &Pattern, bound: &[(u8, Term)]) {
+        let masks = self.form_masks(template);
+        // Names of the changed item's parts first: they help to find the item.
+        let parts: Vec<Name> = template.args.iter().skip(1).flat_map(|s| self.part_names(s, edge)).collect();
+        let target = match template.args.first() {
+            Some(Slot::Var(v)) if bound.iter().any(|b| b.0 == *v) => {
+                let item = bound.iter().find(|b| b.0 == *v).and_then(|b| b.1.as_name()).map(Name::from);
+                item.map(|i| self.ledger.select(&i, None, None, false, false)).unwrap_or_default()
+            }
+            Some(slot @ Slot::Var(_)) if self.np(edge, slot).is_some() => {
+                let Some(np) = self.np(edge, slot) else { return };
+                let t = if self.opens_line(&np) { self.open_line(&np, edge, pattern) } else { self.target(&np, edge, &parts) };
+                self.focus = Some(t.clone());
+                t
+            }
+            _ => match self.focus.clone() {
+                Some(f) if self.ledger.item(&f).is_some() => f,
+                _ => match self.current_item(&parts) {
+                    Some(i) => self.ledger.select(&i, None, None, false, false),
+                    None => return,
+                },
+            },
+        };
+        let Some(item) = self.ledger.item(&target) else { return };
+        let mut rest = vec![];
+        for (i, slot) in template.args.iter().enumerate().skip(1) {
+            let mask = masks.get(i).map_or(0, |m| m.0);
+            let mask = if mask == 0 { self.part_mask() } else { mask };
+            match self.part_term(slot, edge, bound, mask, &item) {
+                Some(t) => rest.push(t),
+                None => return,
+            }
+        }
+        if let [Term::Const(value), Term::Const(yes)] = rest.as_slice()
+            && &**yes == "yes"
+            && restates(&item, value)
+        {
+            return;
+        }
+        // "Grilled? No wait, fresco": the change before gives way.
+        if let Some(at) = self.correcting.take()
+            && let Some(entry) = self.entries.get_mut(at)
+            && matches!(&entry.what, What::Change { target: t, .. } if t.item == target.item)
+        {
+            entry.what = What::Gone;
+        }
+        self.push(What::Change { target, rest }, edge, pattern.weak);
+    }
+
+    /// Whether a phrase that something is said of orders the item by that: "a Bean Burrito made grilled".
+    pub(super) fn opens_line(&mut self, np: &Np) -> bool {
+        let Head::Name(_) = np.head else { return false };
+        if np.article == Article::Definite || np.which != Which::Unsaid || np.place.is_some() || np.part {
+            return false;
+        }
+        let items = self.chart.model.lines.as_ref().map_or(0, |l| l.items);
+        let Picked::One(name) = self.pick(np, items, 0.0) else { return false };
+        let member = self.ledger.open_combo().is_some_and(|c| self.ledger.slot_for(c, &name).is_some());
+        let enough = np.count.is_some_and(|n| n <= i64::try_from(self.ledger.number_of(&name)).unwrap_or(0));
+        member || np.article == Article::Indefinite || !self.ledger.holds(&name) || (np.count.is_some() && !enough)
+    }
+
+    pub(super) fn open_line(&mut self, np: &Np, edge: &Edge, pattern: &Pattern) -> Target {
+        let items = self.chart.model.lines.as_ref().map_or(0, |l| l.items);
+        self.add_named(np, 0, None, items, edge, pattern, false);
+        self.focus.clone().unwrap_or_default()
+    }
+
+    /// Sort bits of everything that is no item of a line.
+    pub(super) fn part_mask(&self) -> u64 {
+        let items = self.chart.model.lines.as_ref().map_or(0, |l| l.items);
+        !items
+    }
+
+    pub(super) fn part_names(&self, slot: &Slot, edge: &Edge) -> Vec<Name> {
+        match slot {
+            Slot::Var(v) => match Self::bind(edge, *v) {
+                Some(Bind::Np(i)) => {
+                    let Some(Head::Name(e)) = self.chart.phrases.get(*i).map(|n| n.head.clone()) else { return vec![] };
+                    let Some(x) = self.chart.names.get(e) else { return vec![] };
+                    match x.candidates.as_slice() {
+                        [only] => self.chart.name(only.name).into_iter().collect(),
+                        [best, second, ..] if second.score < best.score * 0.88 => self.chart.name(best.name).into_iter().collect(),
+                        _ => vec![],
+                    }
+                }
+                _ => vec![],
+            },
+            Slot::Fun(_, args) => args.iter().flat_map(|a| self.part_names(a, edge)).collect(),
+            _ => vec![],
+        }
+    }
+
+    /// A part of an item: among equal readings the one that the facts connect with the item.
+    pub(super) fn part_term(&mut self, slot: &Slot, edge: &Edge, bound: &[(u8, Term)], mask: u64, item: &Name) -> Option<Term> {
+        match slot {
+            Slot::Fun(f, args) => {
+                let inner: Option<Vec<Term>> = args.iter().map(|a| self.part_term(a, edge, bound, mask, item)).collect();
+                let mut inner = inner?;
+                // What goes out is in the item: said the other way round, it is turned.
+                if let [Term::Str(out), Term::Str(new)] = inner.as_slice()
+                    && !self.ledger.included(self.chart.knowledge, item, out)
+                    && self.ledger.included(self.chart.knowledge, item, new)
+                {
+                    inner.reverse();
+                }
+                Some(Term::Fun(f.clone(), inner))
+            }
+            Slot::Var(v) if bound.iter().all(|b| b.0 != *v) => match Self::bind(edge, *v).cloned() {
+                Some(Bind::Np(i)) => {
+                    let np = self.chart.phrases.get(i).cloned()?;
+                    let Head::Name(e) = np.head else { return self.np_term(&np, mask, false, edge) };
+                    let candidates = self.chart.names.get(e).map(|x| x.candidates.clone()).unwrap_or_default();
+                    let best = candidates.first().map_or(0.0, |c| c.score);
+                    let mut related: Vec<(f32, Name)> = candidates
+                        .iter()
+                        .filter(|c| self.chart.mask(c.name) & mask != 0 && c.score >= best * 0.45)
+                        .filter_map(|c| Some((c.score, self.chart.name(c.name)?)))
+                        .filter(|c| self.chart.knowledge.relates(item, &c.1))
+                        .collect();
+                    related.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+                    let exact_unrelated = candidates.iter().filter(|c| self.chart.mask(c.name) & mask != 0 && c.score >= 0.93).count() == 1;
+                    if let Some((s, n)) = related.first().cloned() {
+                        let clear = related.get(1).is_none_or(|r| r.0 < s * 0.88);
+                        if (s >= 0.93 || !exact_unrelated) && (clear || related.len() == 1) {
+                            return Some(Term::Str(n));
+                        }
+                        if !exact_unrelated {
+                            // Several parts of the item fit: the one it is made with, if only one is.
+                            let included: Vec<&(f32, Name)> = related.iter().filter(|r| self.ledger.included(self.chart.knowledge, item, &r.1)).collect();
+                            if let [only] = included.as_slice() {
+                                return Some(Term::Str(only.1.clone()));
+                            }
+                        }
+                    }
+                    self.np_term(&np, mask, false, edge)
+                }
+                Some(Bind::Term(t)) => Some(t),
+                _ => None,
+            },
+            other => self.term(other, edge, bound, mask, false, &[]),
+        }
+    }
+}

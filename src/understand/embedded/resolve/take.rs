@@ -1,0 +1,293 @@
+//! Taking away, setting numbers, replacing.
+
+use super::{Picked, Resolver, What, to_i32};
+use crate::term::{Atom, Name, Term};
+use crate::understand::embedded::chart::Edge;
+use crate::understand::embedded::model::Pattern;
+use crate::understand::embedded::phrase::{Head, Np, Which};
+use crate::understand::embedded::template::{Slot, Template};
+
+impl Resolver<'_, '_> {
+    pub(super) fn remove(&mut self, template: &Template, edge: &Edge, pattern: &Pattern, bound: &[(u8, Term)]) {
+        let items = self.chart.model.lines.as_ref().map_or(0, |l| l.items);
+        let Some(slot) = template.args.first().cloned() else { return };
+        let Some(np) = self.np(edge, &slot) else {
+            let item = match &slot {
+                Slot::Hole => self.current_item(&[]),
+                s => self.term(s, edge, bound, items, false, &[]).and_then(|t| t.as_name().map(Name::from)),
+            };
+            if let Some(item) = item {
+                let n = match template.args.get(1) {
+                    Some(Slot::Term(Term::Int(n))) => *n,
+                    _ => 1,
+                };
+                self.take_off(template, &item, i64::from(n), edge, pattern.weak);
+            }
+            return;
+        };
+        if let (Head::Name(_), None) = (&np.head, np.place) {
+            match self.pick(&np, items, 0.5) {
+                Picked::One(name) => {
+                    let there = self.ledger.number_of(&name);
+                    let n = np.count.unwrap_or(if np.plural || matches!(np.which, Which::Both | Which::All) { there.max(1) as i64 } else { 1 });
+                    self.take_off(template, &name, n, edge, pattern.weak);
+                }
+                Picked::Tie(names) => {
+                    let held: Vec<Name> = names.iter().filter(|n| self.ledger.holds(n)).cloned().collect();
+                    if np.plural && !held.is_empty() {
+                        for name in held {
+                            let there = self.ledger.number_of(&name) as i64;
+                            self.take_off(template, &name, there, edge, pattern.weak);
+                        }
+                    } else {
+                        self.be_unsure(&np, names);
+                    }
+                }
+                Picked::Nothing => {}
+            }
+            return;
+        }
+        let target = self.target(&np, edge, &[]);
+        let groups = self.ledger.by_item(&target);
+        if groups.is_empty()
+            && let Head::Kind(kind) = &np.head
+        {
+            let names = self.ledger.of_kind(self.chart.knowledge, kind);
+            self.be_unsure(&np, names);
+        }
+        for (item, n) in groups {
+            let n = if np.count.is_some() || np.plural || matches!(np.which, Which::Both | Which::All) { n } else { 1 };
+            self.take_off(template, &item, n, edge, pattern.weak);
+        }
+    }
+
+    pub(super) fn take_off(&mut self, template: &Template, item: &Name, n: i64, edge: &Edge, weak: u8) {
+        // What was said in this turn is not ordered at all.
+        if let Some(line) = self.ledger.new_line_of(item) {
+            let left = self.ledger.count(line) - n;
+            if left <= 0 {
+                for e in &mut self.entries {
+                    let of_line = match &e.what {
+                        What::Line(l) => *l == line,
+                        What::Change { target, .. } => target.line == Some(line),
+                        _ => false,
+                    };
+                    if of_line {
+                        e.what = What::Gone;
+                    }
+                }
+            }
+            self.ledger.set_count(line, left.max(0));
+            return;
+        }
+        self.topic = Some(item.clone());
+        let args = vec![Term::Str(item.clone()), Term::Int(to_i32(n.max(1)))];
+        self.push(What::Atom(Atom { name: template.name.clone(), args }), edge, weak);
+    }
+
+    pub(super) fn quantity(&mut self, template: &Template, edge: &Edge, pattern: &Pattern, bound: &[(u8, Term)]) {
+        let items = self.chart.model.lines.as_ref().map_or(0, |l| l.items);
+        let np = template.args.first().and_then(|s| self.np(edge, s));
+        let n = match template.args.get(1) {
+            Some(Slot::Count(_)) => np.as_ref().and_then(|n| n.count),
+            Some(slot) => self.term(&slot.clone(), edge, bound, 0, false, &[]).and_then(|t| t.as_int()).map(i64::from),
+            None => None,
+        };
+        let item = match (&np, template.args.first().cloned()) {
+            (Some(np), _) => match &np.head {
+                Head::Name(_) => match self.pick(np, items, 0.5) {
+                    Picked::One(name) => Some(name),
+                    Picked::Tie(names) => {
+                        self.be_unsure(np, names);
+                        None
+                    }
+                    Picked::Nothing => None,
+                },
+                _ => {
+                    let t = self.target(np, edge, &[]);
+                    self.ledger.item(&t)
+                }
+            },
+            (None, Some(Slot::Hole)) => self.current_item(&[]),
+            (None, Some(slot)) => self.term(&slot, edge, bound, items, false, &[]).and_then(|t| t.as_name().map(Name::from)),
+            (None, None) => None,
+        };
+        let Some(item) = item else { return };
+        let counted = np.as_ref().is_none_or(|p| p.count.is_some());
+        if !self.ledger.holds(&item) && np.is_some() {
+            // "Make it a …": what is not there yet is ordered, or takes the place of its like.
+            let current =
+                self.current_item(&[]).filter(|c| !counted && self.ledger.kind_of(self.chart.knowledge, c) == self.ledger.kind_of(self.chart.knowledge, &item));
+            match (current, np) {
+                (Some(old), Some(p)) => self.swap_member(&old, &item, &p, edge, pattern),
+                (_, Some(p)) => self.new_line(item, p.count.unwrap_or(1), &p.attributes, edge, pattern.weak),
+                _ => {}
+            }
+            return;
+        }
+        let Some(n) = n.or(np.as_ref().and_then(|p| p.attributes.is_empty().then_some(1))) else {
+            if let Some(p) = &np {
+                let target = self.target(p, edge, &[]);
+                for (sort, value) in &p.attributes {
+                    self.attribute(*sort, value, target.clone(), edge, pattern.weak);
+                }
+                self.focus = Some(target);
+            }
+            return;
+        };
+        if let Some(line) = self.ledger.new_line_of(&item) {
+            self.ledger.set_count(line, n);
+            return;
+        }
+        self.topic = Some(item.clone());
+        if self.ledger.holds(&item) {
+            self.focus = Some(self.ledger.select(&item, None, None, true, false));
+        }
+        self.push(What::Atom(Atom { name: template.name.clone(), args: vec![Term::Str(item), Term::Int(to_i32(n))] }), edge, pattern.weak);
+    }
+
+    pub(super) fn replace(&mut self, template: &Template, edge: &Edge, pattern: &Pattern, bound: &[(u8, Term)]) {
+        let items = self.chart.model.lines.as_ref().map_or(0, |l| l.items);
+        let old_np = template.args.first().and_then(|s| self.np(edge, s));
+        let mut copies = 1;
+        let old = match &old_np {
+            Some(np) => {
+                if let Head::Name(_) = np.head {
+                    match self.pick(np, items, 0.5) {
+                        Picked::One(name) => {
+                            if np.plural || matches!(np.which, Which::Both | Which::All) {
+                                copies = np.count.unwrap_or(self.ledger.number_of(&name).max(1) as i64);
+                            } else {
+                                copies = np.count.unwrap_or(1);
+                            }
+                            Some(name)
+                        }
+                        Picked::Tie(names) => {
+                            self.be_unsure(np, names);
+                            None
+                        }
+                        Picked::Nothing => None,
+                    }
+                } else {
+                    let t = self.target(np, edge, &[]);
+                    if np.plural || matches!(np.which, Which::Both | Which::All) {
+                        copies = t.ids.len().max(1) as i64;
+                    }
+                    self.ledger.item(&t)
+                }
+            }
+            None => match template.args.first().cloned() {
+                Some(Slot::Hole) => self.current_item(&[]),
+                Some(slot) => self.term(&slot, edge, bound, items, false, &[]).and_then(|t| t.as_name().map(Name::from)),
+                None => None,
+            },
+        };
+        let Some(old) = old else { return };
+        self.kind = self.ledger.kind_of(self.chart.knowledge, &old).or(self.kind.take());
+        let new_np = template.args.get(1).and_then(|s| self.np(edge, s));
+        let new = match &new_np {
+            Some(np) => match &np.head {
+                Head::Name(_) => match self.pick_other(np, items, &old) {
+                    Picked::One(name) => Some(name),
+                    Picked::Tie(names) => {
+                        self.be_unsure(np, names);
+                        None
+                    }
+                    Picked::Nothing => None,
+                },
+                _ => None,
+            },
+            None => template.args.get(1).cloned().and_then(|s| self.term(&s, edge, bound, items, false, &[])).and_then(|t| t.as_name().map(Name::from)),
+        };
+        let Some(new) = new else { return };
+        if new == old {
+            return;
+        }
+        if let Some(line) = self.ledger.new_line_of(&old) {
+            let count = self.ledger.count(line);
+            self.ledger.rename(line, &new, count);
+            self.focus = Some(self.ledger.line_target(line));
+            self.topic = Some(new);
+            return;
+        }
+        for _ in 0..copies.clamp(1, 25) {
+            self.push(What::Atom(Atom { name: template.name.clone(), args: vec![Term::Str(old.clone()), Term::Str(new.clone())] }), edge, pattern.weak);
+        }
+        let target = self.ledger.replaced(&old, &new);
+        if let Some(np) = &new_np {
+            for (sort, value) in &np.attributes {
+                self.attribute(*sort, value, target.clone(), edge, pattern.weak);
+            }
+        }
+        self.topic = Some(new);
+        self.focus = Some(target);
+    }
+
+    /// Like pick, but never the item that is to go.
+    pub(super) fn pick_other(&mut self, np: &Np, mask: u64, not: &Name) -> Picked {
+        match self.pick(np, mask, 0.0) {
+            Picked::Tie(names) => {
+                let others: Vec<Name> = names.into_iter().filter(|n| n != not).collect();
+                match others.as_slice() {
+                    [one] => Picked::One(one.clone()),
+                    _ => Picked::Tie(others),
+                }
+            }
+            p => p,
+        }
+    }
+
+    pub(super) fn member(&mut self, template: &Template, edge: &Edge, pattern: &Pattern, bound: &[(u8, Term)]) {
+        let (items, composed) = self.chart.model.lines.as_ref().map_or((0, 0), |l| (l.items & !l.composed, l.composed));
+        let combo = match template.args.first().cloned() {
+            Some(slot) if self.np(edge, &slot).is_some() => {
+                let np = self.np(edge, &slot).unwrap_or_default();
+                match self.pick(&np, composed, 0.5) {
+                    Picked::One(n) => Some(n),
+                    _ => self.ledger.last_item(&|n| self.chart.knowledge.mask(n) & composed != 0),
+                }
+            }
+            Some(Slot::Hole) | None => self.ledger.last_item(&|n| self.chart.knowledge.mask(n) & composed != 0),
+            Some(slot) => self.term(&slot, edge, bound, composed, false, &[]).and_then(|t| t.as_name().map(Name::from)),
+        };
+        let Some(combo) = combo else { return };
+        let Some(line) = self.ledger.combo_line(self.chart.model, self.chart.knowledge, &combo) else { return };
+        let Some(np) = template.args.get(1).and_then(|s| self.np(edge, s)) else { return };
+        let picked = match &np.head {
+            Head::Name(_) => match self.member_pick(&np, line) {
+                Some(n) => Picked::One(n),
+                None => self.pick(&np, items, 0.0),
+            },
+            _ => Picked::Nothing,
+        };
+        match picked {
+            Picked::One(name) => {
+                if self.restates(&np, &name, edge) || self.correct(&name, &np, edge) {
+                    return;
+                }
+                if pattern.after.is_none()
+                    && let Some(old) = self.ledger.filled_by(line, &name)
+                {
+                    return self.swap_member(&old, &name, &np, edge, pattern);
+                }
+                for _ in 0..np.count.unwrap_or(1).clamp(1, 4) {
+                    self.fill(line, &name, &np.attributes, edge, pattern.weak);
+                }
+            }
+            Picked::Tie(names) => self.be_unsure(&np, names),
+            Picked::Nothing => {}
+        }
+    }
+
+    /// A pick for a slot that is filled replaces what fills it.
+    pub(super) fn swap_member(&mut self, old: &Name, new: &Name, np: &Np, edge: &Edge, pattern: &Pattern) {
+        let Some(replace) = self.chart.model.lines.as_ref().map(|l| l.config.replace.clone()) else { return };
+        self.push(What::Atom(Atom { name: replace.as_str().into(), args: vec![Term::Str(old.clone()), Term::Str(new.clone())] }), edge, pattern.weak);
+        let target = self.ledger.replaced(old, new);
+        for (sort, value) in &np.attributes {
+            self.attribute(*sort, value, target.clone(), edge, pattern.weak);
+        }
+        self.topic = Some(new.clone());
+        self.focus = Some(target);
+    }
+}
