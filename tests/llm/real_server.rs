@@ -67,7 +67,7 @@ fn random_weights_give_well_typed_predicates_only() {
             seen.iter().filter_map(|t| t.trace.as_ref()).filter(|t| !t.problems.is_empty()).map(|t| format!("{:?} {:?}", t.problems, t.replies)).collect();
         println!(
             "{}",
-            json!({"structured": format!("{structured:?}"), "turns": seen.len(), "predicates": atoms, "refused": refused, "not_well_typed": wrong.len()})
+            json!({"structured": format!("{structured:?}"), "turns": seen.len(), "predicates": atoms, "refused": refused, "not_well_typed": wrong.len(), "seconds": started.elapsed().as_secs()})
         );
         summary.push((structured, refused, wrong));
     }
