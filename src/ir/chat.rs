@@ -155,6 +155,15 @@ mod tests {
     }
 
     #[test]
+    fn a_digression_leaves_the_question_open() {
+        let mut c = chat(r#"echo '{"Message": "Available", "room": "12"}'"#);
+        let mut say = |text: &str| c.step(text).unwrap().text;
+        assert_eq!(say("My name is Ann and I need 2 nights"), "Room 12 is free. Shall I book it?");
+        assert_eq!(say("Have you ever been to the moon?"), "Pardon?");
+        assert_eq!(say("yes"), "Booked, ann.");
+    }
+
+    #[test]
     fn a_function_that_fails_is_bad_news_not_a_crash() {
         let mut c = chat("exit 1");
         assert_eq!(c.step("My name is Ann and I need 2 nights").unwrap().text, "We are full.");

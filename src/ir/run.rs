@@ -318,13 +318,20 @@ impl Dialogue {
     /// The agent performed an act in these words.
     pub fn note_act(&mut self, act: &str, text: &str) {
         let flow = &self.ready.flow;
-        self.awaited = flow.asked_by(act).into_iter().map(str::to_owned).collect();
+        // After a digression that the flow has no answer to, the dialogue returns to what was open before it.
+        let digressed = flow.anywhere.lost.as_deref() == Some(act);
         let confirms = flow.performed(act).filter(|n| n.kind == NodeKind::Confirm).map(|n| n.id);
         // An answer to a question of the speaker leaves the agent's own question open.
-        let keeps = flow.answers.iter().any(|a| a.act == act);
+        let keeps = digressed || flow.answers.iter().any(|a| a.act == act);
         self.waiting = if keeps { self.waiting } else { confirms };
-        for s in &self.awaited {
-            *self.asked.entry(s.clone()).or_default() += 1;
+        if digressed {
+            let known = &self.known.values;
+            self.awaited.retain(|s| !known.contains_key(s));
+        } else {
+            self.awaited = flow.asked_by(act).into_iter().map(str::to_owned).collect();
+            for s in &self.awaited {
+                *self.asked.entry(s.clone()).or_default() += 1;
+            }
         }
         self.said.insert(act.to_owned());
         self.last = Some(act.to_owned());
