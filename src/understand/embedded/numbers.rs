@@ -80,7 +80,7 @@ impl NumberWords {
             }
             let small = next.and_then(|n| self.unit(n)).filter(|_| next.is_some_and(|n| n.kind == Kind::Word));
             match small {
-                Some(u) if (current % 100 >= 20 && current % 10 == 0 && u < 10 && u > 0) || (current % 100 == 0 && current > 0 && u < 100) => {
+                Some(u) if (current % 100 >= 20 && current % 10 == 0 && u < 10 && u > 0) || (current % 100 == 0 && current + total > 0 && u < 100) => {
                     current += u;
                     at += 1;
                     continue;
@@ -88,7 +88,7 @@ impl NumberWords {
                 _ => {}
             }
             if current % 100 == 0
-                && current > 0
+                && current + total > 0
                 && next.is_some_and(|n| n.id == self.and)
                 && let Some(u) = tokens.get(at + 1).and_then(|n| self.unit(n)).filter(|u| *u < 100)
                 && first != current
