@@ -338,6 +338,7 @@ impl Engine {
             let name = if change.op == crate::facts::Op::Add { "collected_add" } else { "collected_del" };
             facts.push(Atom::new(name, vec![change.fact.to_term()]));
         }
+        facts.sort();
         Ok(facts)
     }
 

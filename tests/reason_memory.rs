@@ -16,15 +16,11 @@ fn resident() -> Option<u64> {
 fn memory_is_flat_and_time_does_not_grow() {
     let turns: usize = std::env::var("DUOLOGUE_TURNS").ok().and_then(|n| n.parse().ok()).unwrap_or(6_000);
     let d = Domain::load(&Files::built_in(), "drive_thru").unwrap();
-    let said: Vec<Vec<Vec<Atom>>> = [
-        vec!["order(\"Soft Taco\",2)"],
-        vec!["order(\"Pepsi\",1)", "completed"],
-        vec!["need_recommend(burrito,category)"],
-        vec!["order(\"Combo A\",1)"],
-    ]
-    .iter()
-    .map(|t| vec![t.iter().map(|p| Atom::parse(p).unwrap()).collect()])
-    .collect();
+    let said: Vec<Vec<Vec<Atom>>> =
+        [vec!["order(\"Soft Taco\",2)"], vec!["order(\"Pepsi\",1)", "completed"], vec!["need_recommend(burrito,category)"], vec!["order(\"Combo A\",1)"]]
+            .iter()
+            .map(|t| vec![t.iter().map(|p| Atom::parse(p).unwrap()).collect()])
+            .collect();
     let mut base = Base::build(&d.rules["customer"], &d.facts, &[]).unwrap();
     let runout = [Atom::parse("runout(\"Tomatoes\")").unwrap()];
     let (mut warm, mut first, mut last) = (0, Duration::ZERO, Duration::ZERO);

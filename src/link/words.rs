@@ -22,11 +22,13 @@ impl Words {
     pub fn intern(&mut self, word: &str, correctable: bool) -> u32 {
         let stem = stem(word);
         if let Some(&id) = self.by_stem.get(stem.as_str()) {
-            if correctable && let Some(c) = self.correctable.get_mut(id as usize)
-                && !*c {
-                    *c = true;
-                    self.index(id, &stem);
-                }
+            if correctable
+                && let Some(c) = self.correctable.get_mut(id as usize)
+                && !*c
+            {
+                *c = true;
+                self.index(id, &stem);
+            }
             return id;
         }
         let id = u32::try_from(self.stems.len()).unwrap_or(UNKNOWN);

@@ -39,7 +39,10 @@ impl Base {
         let mut terms = Terms::over(&rules.terms);
         let mut above = rules.program.relations();
         for (atoms, scope) in [(kb, Scope::Kb), (shared, Scope::Shared)] {
-            for a in atoms {
+            // In order, so that the same facts give the same derivations however they arrive.
+            let mut ordered: Vec<&Atom> = atoms.iter().collect();
+            ordered.sort();
+            for a in ordered {
                 let relation = stored(rules, a, scope)?;
                 insert_fact(rules, &mut terms, &[], &mut above, relation, a);
             }
@@ -105,19 +108,23 @@ impl Base {
             above.push(Relation::default());
             below.push(if changed.contains(&base) { empty.clone() } else { old.clone() });
         }
-        for r in &changed {
+        // The facts of a changed relation in order, as a base built afresh would hold them.
+        let mut facts: Vec<(RelId, Atom)> = Vec::new();
+        for (p, r) in program.layouts.ids.iter().filter(|(_, r)| changed.contains(r)) {
             let (Some(old), Some(arity)) = (self.inner.relations.get(*r as usize), program.arities.get(*r as usize)) else { continue };
             for (n, d) in old.derived.iter().enumerate() {
                 let row = old.row(*arity, u32::try_from(n).unwrap_or(u32::MAX));
                 if d.rule == FACT && (removed.is_empty() || !removed.contains(&(*r, row.to_vec()))) {
-                    program.insert(&terms, &below, &mut above, *r, row, FACT, &[]);
+                    facts.extend(terms.atom(&p.0, row).map(|a| (*r, a)));
                 }
             }
         }
         for a in add {
-            if let Some(r) = program.layouts.ids.get(&(a.name.clone(), a.args.len())) {
-                insert_fact(rules, &mut terms, &below, &mut above, *r, a);
-            }
+            facts.extend(program.layouts.ids.get(&(a.name.clone(), a.args.len())).map(|r| (*r, a.clone())));
+        }
+        facts.sort_by(|a, b| (&a.1, a.0).cmp(&(&b.1, b.0)));
+        for (r, a) in &facts {
+            insert_fact(rules, &mut terms, &below, &mut above, *r, a);
         }
         let mut scratch = Scratch::default();
         let counts: Vec<u32> = below.iter().map(|r| r.len()).collect();

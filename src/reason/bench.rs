@@ -84,7 +84,8 @@ pub fn after_turns(base: &Base, role: &str, turns: &[Vec<Atom>]) -> Result<(Base
         session.dedup();
         base = base.with_change(&add, &del)?;
     }
-    let facts = input(role, last, &session);
+    let mut facts = input(role, last, &session);
+    facts.sort();
     Ok((base, facts))
 }
 

@@ -106,6 +106,16 @@ impl Outcome {
 
 /// Decides on the facts of session and turn.
 pub fn decide(base: &Base, facts: &[Atom], how: Reasoner, budget: &Budget) -> Result<Outcome, ReasonError> {
+    // In order, so that the same facts give the same bytes, proofs too, however they arrive.
+    let ordered: Vec<Atom>;
+    let facts = if facts.is_sorted() {
+        facts
+    } else {
+        let mut copy = facts.to_vec();
+        copy.sort();
+        ordered = copy;
+        &ordered
+    };
     let ask = how != Reasoner::Fast || !base.rules().left.is_empty();
     let mut touched = ask.then(Touched::new);
     let mut outcome = evaluate(base, facts, budget, touched.as_mut())?;
