@@ -68,6 +68,11 @@ FIELDS = {
     "driver_name": "DriverName", "message": "Message", "weather": "Weather", "city": "City", "temperature": "TemperatureCelsius", "question": "Question",
     "answer": "Answer", "simple_instruction": "$step", "detailed_instruction": "$detail",
 }
+# Acts of the charts for which the data set lists no words.
+WORDS = {
+    "restaurant_inform_search_criteria": "I can narrow the search by name, location, kind of food, price, rating, delivery and reservations.",
+    "trip_instructions_done": "That was the last step of the directions.",
+}
 # Labels of the data set: how a task says goodbye where its reply list names another act.
 GOODBYE = {"apartment": "goodbye_2", "plane": "goodbye_2", "ride": "ride_bye", "spaceship": "spaceship_bye", "trivia": "trivia_bye"}
 # The act that tells the node's message is recorded as free text, since what the call returns cannot fill the reply's fields
@@ -213,6 +218,17 @@ def convert(star, task, chart):
         for s in flow["nodes"][0]["slots"]:
             if s["name"] == "DepartureLocation":
                 s["also_asked_by"] = ["ask_departure_location"]
+    # Acts that the task's list names otherwise or leaves out get words too.
+    goodbye, nothing = flow["fallback_actions"][0]["star_action"], flow["fallback_actions"][3]["star_action"]
+    bye = next((t for a, t in replies.items() if a.endswith("_bye") or a.startswith("goodbye")), "Goodbye.")
+    replies.setdefault(goodbye, bye)
+    replies.setdefault(nothing, "I am sorry, I could not find anything that fits.")
+    for n in nodes:
+        for act in (n.get("star_action"), n.get("ask_action")):
+            if isinstance(act, str) and act in WORDS:
+                replies.setdefault(act, WORDS[act])
+            elif isinstance(act, str) and act.endswith("_bye"):
+                replies.setdefault(act, bye)
     flow["replies"] = replies
     used = {f for t in replies.values() for f in re.findall(r"\{(\w+)", t)}
     flow["fields"] = {f: FIELDS[f] for f in sorted(used) if f in FIELDS}
