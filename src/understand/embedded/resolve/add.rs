@@ -114,7 +114,8 @@ impl Resolver<'_, '_> {
                 if let Some(c) = combo
                     && self.ledger.slot_for(c, &name).is_some()
                 {
-                    for _ in 0..count.unwrap_or(1).clamp(1, 4) {
+                    let both = (np.which == Which::Both).then_some(2);
+                    for _ in 0..count.or(both).unwrap_or(1).clamp(1, 4) {
                         self.fill(c, &name, &np.attributes, edge, pattern.weak);
                     }
                     return;
