@@ -28,6 +28,11 @@ impl Resolver<'_, '_> {
                 _ => None,
             };
             if let Some(Term::Str(item)) = self.term(&slot, edge, bound, items, false, rest) {
+                // A known name that is no item is not ordered as if it were a new one.
+                let known = self.chart.knowledge.mask(&item);
+                if known != 0 && known & items == 0 {
+                    return;
+                }
                 self.new_line(item, said_count.or(count_np).unwrap_or(1), &[], edge, pattern.weak);
                 if pattern.after.is_some() {
                     self.answered_line = self.ledger.last_new();
