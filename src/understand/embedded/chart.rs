@@ -568,7 +568,7 @@ impl<'a> Chart<'a> {
                 t.kind == Kind::Word
                     && !self.model.fillers.contains(&t.id)
                     && !self.model.not_things.contains(&t.id)
-                    && self.model.numbers.units.get(&t.id).is_none()
+                    && !self.model.numbers.units.contains_key(&t.id)
             });
             let last_is_thing = !self.model.fillers.contains(&t.id);
             // A name that stops before a further word is half a name.
