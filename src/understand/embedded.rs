@@ -320,6 +320,10 @@ impl Understand for Embedded {
         let lost = 0.75 * ratio(reading.uncovered.len() * 2, spoken) + 0.15 * ratio(reading.loose, spoken);
         let unsure = if heard.unsure.is_empty() { 1.0 } else { 0.5 };
         heard.confidence = ((1.0 - lost).max(0.05) * f64::from(reading.name_score) * unsure).clamp(0.05, 0.99);
+        let denied = reading.uncovered.iter().filter_map(|i| tokens.get(*i)).any(|t| self.model.phrase.has("negation", t.id));
+        if denied {
+            heard.confidence *= 0.5;
+        }
         if cut.is_some() {
             heard.confidence = heard.confidence.min(0.3);
         }

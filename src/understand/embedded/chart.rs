@@ -25,6 +25,8 @@ pub struct NameEdge {
     pub plural: bool,
     /// How many of its words are the name's.
     pub said: usize,
+    /// Whether a longer name begins here that was said whole.
+    pub shadowed: bool,
 }
 
 /// What fills a slot.
@@ -126,6 +128,7 @@ impl<'a> Chart<'a> {
         };
         chart.find_values();
         chart.find_names();
+        chart.shadow_names();
         chart.hint_members();
         chart.present |= chart.names.iter().flat_map(|e| e.candidates.first()).filter(|c| c.score > 0.5).map(|c| chart.mask(c.name)).fold(0, |a, b| a | b);
         chart.find_phrases();
@@ -154,6 +157,24 @@ impl<'a> Chart<'a> {
         }
     }
 
+    /// A name that is the beginning of a longer one that was said whole is hardly meant: the beans of a bean burrito.
+    fn shadow_names(&mut self) {
+        for at in 0..self.names_at.len() {
+            let edges = self.names_at.get(at).cloned().unwrap_or_default();
+            let whole = edges
+                .iter()
+                .filter_map(|i| self.names.get(*i))
+                .filter(|e| e.said == e.end - e.start && e.candidates.first().is_some_and(|c| c.score >= 0.93))
+                .map(|e| e.end)
+                .max();
+            for i in edges {
+                if let Some(e) = self.names.get_mut(i) {
+                    e.shadowed = whole.is_some_and(|w| w > e.end);
+                }
+            }
+        }
+    }
+
     /// A composed item that is named makes its members likely.
     fn hint_members(&mut self) {
         let Some(lines) = self.model.lines.as_ref() else { return };
@@ -175,7 +196,7 @@ impl<'a> Chart<'a> {
             let said = words.iter().enumerate().all(|(k, w)| self.tokens.get(at + k).is_some_and(|t| t.text == *w));
             if said && !words.is_empty() {
                 let candidates = vec![Candidate { name: self.knowledge.names.len() + i, score: 1.0 }];
-                self.push_name(NameEdge { start: at, end: at + words.len(), candidates, plural: false, said: words.len() });
+                self.push_name(NameEdge { start: at, end: at + words.len(), candidates, plural: false, said: words.len(), shadowed: false });
             }
         }
     }
@@ -228,7 +249,7 @@ impl<'a> Chart<'a> {
                 exact_before |= !bridged && candidates.first().is_some_and(|c| c.score >= 0.93);
                 let plural = self.tokens.get(end - 1).is_some_and(|t| t.plural);
                 let said = alive.iter().map(|a| a.1.len()).max().unwrap_or(1) + usize::from(bridged);
-                self.push_name(NameEdge { start: at, end, candidates, plural, said });
+                self.push_name(NameEdge { start: at, end, candidates, plural, said, shadowed: false });
             }
             // The next word of the name, over joining words.
             let mut next = end;
@@ -310,7 +331,8 @@ impl<'a> Chart<'a> {
         }
         let any = best(&|n| self.mask(n) & self.role_mask != 0).max(ours);
         let ratio = ours / any;
-        (ratio > 0.4).then_some(ratio * (0.55 + 0.45 * ours.min(1.0)))
+        let shadow = if edge.shadowed { 0.6 } else { 1.0 };
+        (ratio > 0.4).then_some(shadow * ratio * (0.55 + 0.45 * ours.min(1.0)))
     }
 
     /// Whether a word stands here that nothing can make sense of after a name: "chicken sandwich".
@@ -546,7 +568,7 @@ impl<'a> Chart<'a> {
                 t.kind == Kind::Word
                     && !self.model.fillers.contains(&t.id)
                     && !self.model.not_things.contains(&t.id)
-                    && self.model.numbers.units.get(&t.id).is_none()
+                    && !self.model.numbers.units.contains_key(&t.id)
             });
             let last_is_thing = !self.model.fillers.contains(&t.id);
             // A name that stops before a further word is half a name.
@@ -605,6 +627,8 @@ impl<'a> Chart<'a> {
         match t.kind {
             Kind::Punct(_) => 0.0,
             Kind::Word if self.model.fillers.contains(&t.id) => 0.0,
+            // What a denial leaves unread may turn the meaning round.
+            Kind::Word if self.model.phrase.has("negation", t.id) => 1.2,
             Kind::Word if self.model.ordinary.contains(&t.id) || self.model.phrase.has("small", t.id) => 0.15,
             _ => 0.6,
         }

@@ -28,6 +28,11 @@ impl Resolver<'_, '_> {
                 _ => None,
             };
             if let Some(Term::Str(item)) = self.term(&slot, edge, bound, items, false, rest) {
+                // A known name that is no item is not ordered as if it were a new one.
+                let known = self.chart.knowledge.mask(&item);
+                if known != 0 && known & items == 0 {
+                    return;
+                }
                 self.new_line(item, said_count.or(count_np).unwrap_or(1), &[], edge, pattern.weak);
                 if pattern.after.is_some() {
                     self.answered_line = self.ledger.last_new();
@@ -114,7 +119,8 @@ impl Resolver<'_, '_> {
                 if let Some(c) = combo
                     && self.ledger.slot_for(c, &name).is_some()
                 {
-                    for _ in 0..count.unwrap_or(1).clamp(1, 4) {
+                    let both = (np.which == Which::Both).then_some(2);
+                    for _ in 0..count.or(both).unwrap_or(1).clamp(1, 4) {
                         self.fill(c, &name, &np.attributes, edge, pattern.weak);
                     }
                     return;
