@@ -54,7 +54,7 @@ fn arbitrary_predicates_break_neither_an_invariant_nor_a_right() {
         for _ in 0..150 {
             let role = dice.pick(&roles).unwrap().clone();
             let key = SessionKey::new("test", &format!("{role}{}", dice.below(2)));
-            let shared: Vec<_> = engine.store().facts(Scope::Shared, &key).unwrap().into_iter().map(|f| f.atom).collect();
+            let shared: Vec<_> = engine.store().facts(Scope::Shared, &key).unwrap_or_default().into_iter().map(|f| f.atom).collect();
             let said = adversary::predicates(&mut dice, &domain.ontology, Known { kb: &domain.facts, shared: &shared }, &role);
             let before = invariants.before(&engine, &key, &role);
             let record = engine.turn(&key, &role, &Said::Predicates(&said), None).unwrap();
