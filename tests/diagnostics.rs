@@ -2,7 +2,6 @@
 //!
 //! `tests/diagnostics/NAME.PART.lp|yaml` holds one case: an additional rule or fact file, or a changed ontology or template
 //! file, for the small domain in `base/`. Its first lines say what must be found: `expect: CODE MARKED TEXT`.
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
