@@ -219,6 +219,12 @@ impl Ontology {
         }
     }
 
+    /// Shared fact predicates whose first argument is a name that people say.
+    pub fn shared_names(&self) -> Vec<Name> {
+        let named = self.sorts.values().filter_map(|s| if let Sort::Names(facts) = s { Some(facts) } else { None });
+        named.flatten().filter(|n| self.facts.iter().any(|f| f.name == **n && f.scope == Scope::Shared)).cloned().collect()
+    }
+
     /// The declaration of a fact predicate.
     pub fn fact(&self, name: &str, arity: usize) -> Option<&FactDecl> {
         self.facts.iter().find(|f| &*f.name == name && f.args.len() == arity)

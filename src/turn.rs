@@ -44,8 +44,8 @@ pub struct Engine {
     begun: Mutex<BTreeSet<Name>>,
 }
 
-/// A translator over the names of a site's kb version.
-type Ear = ((Name, u64), Arc<dyn Understand>);
+/// A translator over the names of a site's kb version and, where names are shared facts, of their revision.
+type Ear = ((Name, u64, u64), Arc<dyn Understand>);
 
 /// How many translators over names are kept.
 const EARS: usize = 16;
@@ -194,7 +194,7 @@ impl Engine {
         let admission = self.domain.ontology.admit(role, &texts);
         let facts = self.facts(role, &opened, &admission, &heard)?;
         let base = self.base(&key.site, role, opened.kb_version, revision, &shared)?;
-        let outcome = reason::decide(&base, &facts, self.options.reasoner, &self.options.budget)?;
+        let outcome = reason::decide(&base, &facts, self.options.reasoner, &self.options.budget).inspect_err(|e| self.keep_reproducer(e))?;
         let decision = Decision::read(&outcome);
         let (changes, denied) = effects_to_changes(&decision.effects, &self.domain.ontology, role);
         if let Some(d) = denied.first() {
@@ -279,7 +279,7 @@ impl Engine {
             Said::Predicates(p) => return Ok((Heard { confidence: 1.0, by: "scripted", ..Heard::default() }, p.to_vec())),
             Said::Text(t) => *t,
         };
-        let understand = self.ear(&opened.key.site, opened.kb_version)?;
+        let understand = self.ear(opened)?;
         let heard =
             if text.len() > MAX_UTTERANCE || text.trim().is_empty() { Heard::default() } else { understand.understand(text, &self.context(role, opened)) };
         let mut texts: Vec<String> = heard.predicates.iter().map(ToString::to_string).collect();
@@ -290,16 +290,31 @@ impl Engine {
         Ok((heard, texts))
     }
 
+    /// Engines that disagree leave a file that `duologue replay` runs; that it cannot be written changes nothing for the speaker.
+    fn keep_reproducer(&self, error: &ReasonError) {
+        let ReasonError::Disagreement { difference, reproducer } = error else { return };
+        let name = format!("duologue-disagreement-{}.lp", self.options.clock.now());
+        let place = self.options.reproducers.clone().unwrap_or_else(std::env::temp_dir).join(name);
+        match std::fs::write(&place, reproducer) {
+            Ok(()) => tracing::error!("the engines disagree ({difference}); `duologue replay {}` shows it", place.display()),
+            Err(e) => tracing::error!("the engines disagree ({difference}); the reproducer could not be written: {e}"),
+        }
+    }
+
     /// The translator over the names of this kb version: a food that was added is understood as soon as it can be ordered.
-    fn ear(&self, site: &Name, version: u64) -> Result<Arc<dyn Understand>, TurnError> {
+    fn ear(&self, opened: &Opened) -> Result<Arc<dyn Understand>, TurnError> {
         let Some(understand) = &self.understand else { return Err(TurnError::NoTranslator) };
-        let key = (site.clone(), version);
+        let (site, version) = (&opened.key.site, opened.kb_version);
+        let names = self.domain.ontology.shared_names();
+        let (revision, shared) = if names.is_empty() { (0, vec![]) } else { self.store.shared(site)? };
+        let key = (site.clone(), version, revision);
         let mut ears = self.ears.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, ear)) = ears.iter().find(|(k, _)| *k == key) {
             return Ok(ear.clone());
         }
-        let kb = self.store.kb(site, version)?;
-        let ear = if *kb == *self.domain.facts { understand.clone() } else { understand.over(&kb).unwrap_or_else(|| understand.clone()) };
+        let mut facts = self.store.kb(site, version)?.to_vec();
+        facts.extend(shared.into_iter().map(|f| f.atom).filter(|a| names.contains(&a.name)));
+        let ear = if facts == *self.domain.facts { understand.clone() } else { understand.over(&facts).unwrap_or_else(|| understand.clone()) };
         ears.truncate(EARS - 1);
         ears.insert(0, (key, ear.clone()));
         Ok(ear)

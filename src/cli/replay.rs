@@ -3,14 +3,16 @@
 use std::sync::Arc;
 
 use super::common::{Failure, Place};
+use crate::diag::Source;
 use crate::facts::{self, Cause, MemoryStore, SessionKey, Store};
+use crate::reason::{Base, Budget, Reasoner, Rules, Signature, decide};
 use crate::turn::{Clock, Said, TurnRecord, record};
 
 /// Arguments of `replay`.
 #[derive(clap::Args)]
-#[command(after_help = "Example:\n  duologue replay shop.db")]
+#[command(after_help = "Example:\n  duologue replay shop.db\n  duologue replay duologue-disagreement-1.lp")]
 pub struct Arguments {
-    /// The store whose log is replayed.
+    /// The store whose log is replayed, or the reproducer (.lp) that a disagreement of the engines left.
     log: String,
     #[command(flatten)]
     place: Place,
@@ -23,6 +25,9 @@ pub struct Arguments {
 pub fn run(a: &Arguments) -> Result<bool, Failure> {
     if a.log == ":memory:" || !std::path::Path::new(&a.log).exists() {
         return Err(Failure::Other(format!("there is no store `{}`", a.log)));
+    }
+    if a.log.ends_with(".lp") {
+        return reproduce(&a.log);
     }
     let store = facts::open_store(&a.log, a.place.rule())?;
     let domain = a.place.load()?;
@@ -76,4 +81,21 @@ fn agrees(old: &TurnRecord, new: &TurnRecord) -> bool {
 
 fn join(r: &TurnRecord) -> String {
     r.actions.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
+}
+
+/// Decides a reproducer by both engines.
+fn reproduce(path: &str) -> Result<bool, Failure> {
+    let text = std::fs::read_to_string(path).map_err(|e| Failure::Other(format!("{path}: {e}")))?;
+    let rules = Rules::load(&[Source::new(path, &text)], &Signature::default())?;
+    let base = Base::build(&Arc::new(rules), &[], &[]).map_err(|e| Failure::Other(e.to_string()))?;
+    match decide(&base, &[], Reasoner::Confirm, &Budget::default()) {
+        Ok(outcome) => {
+            println!("the engines agree on {} shown atoms", outcome.shown().len());
+            Ok(true)
+        }
+        Err(e) => {
+            println!("{e}");
+            Ok(false)
+        }
+    }
 }
