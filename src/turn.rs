@@ -28,7 +28,7 @@ pub use record::{TurnRecord, Why};
 /// Longest utterance that is listened to, in bytes; a longer one is answered politely and changes nothing.
 pub const MAX_UTTERANCE: usize = 4000;
 /// How often a turn is decided again when another writer was faster.
-const MAX_TRIES: usize = 8;
+const MAX_TRIES: u64 = 60;
 
 /// A domain at work on a store: takes turns of any number of sites and sessions.
 pub struct Engine {
@@ -176,7 +176,11 @@ impl Engine {
         let mut tries = 0;
         loop {
             match self.turn_once(key, role, said, request) {
-                Err(TurnError::Store(e)) if e.is_stale() && tries < MAX_TRIES => tries += 1,
+                Err(TurnError::Store(e)) if e.is_stale() && tries < MAX_TRIES => {
+                    tries += 1;
+                    // The other writer is let through; the pause differs from process to process.
+                    std::thread::sleep(std::time::Duration::from_micros(tries * 200 + u64::from(std::process::id() % 500)));
+                }
                 other => return other,
             }
         }
