@@ -10,7 +10,7 @@ use crate::turn::Said;
 /// Arguments of `bench`.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  duologue bench reason --sizes 0,10000\n  duologue bench understand\n  duologue bench turn --turns 2000 --json\n  duologue bench store --store /tmp/bench.db\n\nBuild with --release to measure."
+    after_help = "Examples:\n  duologue bench reason --sizes 0,10000\n  duologue bench understand\n  duologue bench turn --turns 2000 --json\n  duologue bench store --store bench.db\n\nBuild with --release to measure."
 )]
 pub struct Arguments {
     /// What to measure: reason, understand, turn or store.
