@@ -52,6 +52,16 @@ pub enum When {
     Quit,
 }
 
+impl From<How> for Reasoner {
+    fn from(how: How) -> Self {
+        match how {
+            How::Confirm => Self::Confirm,
+            How::Clingo => Self::Clingo,
+            How::Fast => Self::Fast,
+        }
+    }
+}
+
 impl Place {
     /// The domain's files.
     pub fn files(&self) -> Files {
@@ -65,12 +75,7 @@ impl Place {
 
     /// The options that the flags give.
     pub fn options(&self) -> Options {
-        let reasoner = match self.reasoner {
-            How::Confirm => Reasoner::Confirm,
-            How::Clingo => Reasoner::Clingo,
-            How::Fast => Reasoner::Fast,
-        };
-        Options { reasoner, ..Options::default() }
+        Options { reasoner: self.reasoner.into(), ..Options::default() }
     }
 
     /// When menu changes become visible.

@@ -127,14 +127,6 @@ struct Star {
     json: bool,
 }
 
-fn reasoner(how: How) -> Reasoner {
-    match how {
-        How::Confirm => Reasoner::Confirm,
-        How::Clingo => Reasoner::Clingo,
-        How::Fast => Reasoner::Fast,
-    }
-}
-
 /// Runs an evaluation and prints its report.
 pub fn run(a: &Arguments) -> Result<bool, Failure> {
     match &a.what {
@@ -190,7 +182,7 @@ pub fn run(a: &Arguments) -> Result<bool, Failure> {
                 protocol,
                 states,
                 predictions: s.predictions.clone(),
-                reasoner: reasoner(s.reasoner),
+                reasoner: s.reasoner.into(),
                 rounds: s.rounds,
             };
             let report = star::run(&args).map_err(|e| Failure::Other(e.to_string()))?;
@@ -216,7 +208,7 @@ pub fn run(a: &Arguments) -> Result<bool, Failure> {
                 data: m.data.clone(),
                 split: m.split.clone(),
                 states,
-                reasoner: reasoner(m.reasoner),
+                reasoner: m.reasoner.into(),
                 system: m.system.clone(),
                 folds,
                 predictions: m.predictions.clone(),
