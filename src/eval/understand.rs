@@ -4,53 +4,17 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::{Duration, Instant};
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
-use crate::state::Line;
+use super::nlu;
+pub use super::nlu::{Case, CaseContext};
 use crate::term::{Atom, Name};
 use crate::understand::llm::Translation;
 use crate::understand::{Context, Understand};
 
-/// One utterance with what it means.
-#[derive(Clone, Debug, Deserialize)]
-pub struct Case {
-    /// Its name.
-    pub id: String,
-    /// Who says it.
-    pub role: String,
-    /// In which context.
-    #[serde(default)]
-    pub context: CaseContext,
-    /// The words.
-    pub text: String,
-    /// The predicates it means, in any order.
-    pub gold: Vec<Atom>,
-    /// What it is a case of.
-    #[serde(default)]
-    pub tags: Vec<String>,
-}
-
-/// The context of a case.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
-pub struct CaseContext {
-    /// The engine's last actions.
-    pub last_actions: Vec<Atom>,
-    /// The conversation's order.
-    pub order: Vec<Line>,
-}
-
-impl Case {
-    /// The context as a translator gets it.
-    pub fn context(&self) -> Context {
-        Context { role: self.role.as_str().into(), last_actions: self.context.last_actions.clone(), order: self.context.order.clone(), ..Context::default() }
-    }
-}
-
 /// Reads cases, one JSON object a line.
 pub fn read(text: &str) -> Result<Vec<Case>, String> {
-    let lines = text.lines().enumerate().filter(|(_, l)| !l.trim().is_empty());
-    lines.map(|(n, line)| serde_json::from_str(line).map_err(|e| format!("line {}: {e}", n + 1))).collect()
+    nlu::read_cases(text.as_bytes()).map_err(|e| e.to_string())
 }
 
 /// A translator under measurement.
@@ -160,7 +124,7 @@ fn measure(cases: &[Case], candidate: &Candidate<'_>) -> Report {
     let mut times = Vec::with_capacity(cases.len());
     for case in cases {
         let started = Instant::now();
-        let translation = (candidate.translate)(&case.text, &case.context());
+        let translation = (candidate.translate)(&case.text, &case.context.of_role(&case.role));
         times.push(started.elapsed());
         let got = &translation.heard.predicates;
         report.all.count(&case.gold, got);
