@@ -12,9 +12,11 @@ mod flow;
 mod refine;
 mod replay;
 mod step;
+mod store;
 mod test;
 mod understand;
 mod verify;
+mod why;
 
 use std::process::ExitCode;
 
@@ -40,6 +42,10 @@ enum Command {
     Test(test::Arguments),
     /// Show the facts of a store, with who brought them about.
     Facts(facts::Arguments),
+    /// Look after a store: end abandoned sessions, bring in changed files, compare it with its log.
+    Store(store::Arguments),
+    /// Ask why a turn came out as it did, why something did not happen, or what would have.
+    Why(why::Arguments),
     /// Find everything wrong in a domain's files, with place and remedy.
     Check(check::Arguments),
     /// Say what a diagnostic's code means.
@@ -69,6 +75,8 @@ pub fn main() -> ExitCode {
         Command::Understand(a) => understand::run(&a),
         Command::Test(a) => test::run(&a),
         Command::Facts(a) => facts::run(&a),
+        Command::Store(a) => store::run(&a),
+        Command::Why(a) => why::run(&a),
         Command::Check(a) => check::run(&a),
         Command::Explain(a) => check::explain(&a),
         Command::Verify(a) => verify::run(&a),

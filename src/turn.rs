@@ -1,5 +1,6 @@
 //! The turn, top to bottom: words to predicates, predicates to a decision, the decision to facts and text.
 
+pub mod again;
 pub mod bases;
 pub mod options;
 pub mod proofs;
@@ -65,12 +66,14 @@ pub struct Decided {
 }
 
 /// What a speaker said: words, or predicates from somebody who translated already.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Said<'a> {
     /// Words.
     Text(&'a str),
     /// Predicates as texts; they are validated like everybody's.
     Predicates(&'a [String]),
+    /// What was heard in a turn before, its doubts included.
+    Before(&'a TurnRecord),
 }
 
 /// Why a turn was not taken. The state is as before.
@@ -218,10 +221,12 @@ impl Engine {
             said: match said {
                 Said::Text(t) => Some((*t).to_owned()),
                 Said::Predicates(_) => None,
+                Said::Before(r) => r.said.clone(),
             },
             heard_by: heard.by.to_owned(),
             confidence: heard.confidence,
             arrived: texts,
+            unsure: heard.unsure.iter().map(record::UnsureText::from).collect(),
             predicates: admission.admitted.iter().map(|(_, a)| a.clone()).collect(),
             refused: admission.refused.iter().map(record::RefusedText::from).collect(),
             actions: decision.actions.iter().map(|a| a.action.clone()).collect(),
@@ -262,7 +267,7 @@ impl Engine {
         let mut begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
         if !begun.contains(site) {
             if let Installed::Differs { added, removed } = self.store.install(site, &self.domain.facts, self.options.clock.now())? {
-                tracing::warn!(%site, added, removed, "the site goes on with the facts it began with: the domain's files changed since");
+                tracing::warn!(%site, added, removed, "the site goes on with the facts it began with: the domain's files changed since (`duologue store rebase` brings them in)");
             }
             begun.insert(site.clone());
         }
@@ -281,6 +286,7 @@ impl Engine {
     fn understand(&self, said: &Said<'_>, role: &str, opened: &Opened) -> Result<(Heard, Vec<String>), TurnError> {
         let text = match said {
             Said::Predicates(p) => return Ok((Heard { confidence: 1.0, by: "scripted", ..Heard::default() }, p.to_vec())),
+            Said::Before(r) => return Ok((r.heard(), r.arrived.clone())),
             Said::Text(t) => *t,
         };
         let understand = self.ear(opened)?;

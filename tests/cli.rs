@@ -102,6 +102,33 @@ fn a_request_sent_twice_is_taken_once() {
 }
 
 #[test]
+fn a_store_answers_about_turns_long_past() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = folder.path().join("shop.db").display().to_string();
+    let words = "/manager\nwe are out of tomatoes\n/customer\ntwo soft tacos and a crunchy taco supreme please\na burrito\n/manager\ntomatoes are back\nquit\n";
+    assert!(duologue(&["chat", "--reasoner", "fast", "--store", &store], words.as_bytes()).status.success());
+    let ask = |arguments: &[&str]| {
+        let all = [arguments, &["--reasoner", "fast", "--store", &store]].concat();
+        let output = duologue(&all, b"");
+        assert!(output.status.success(), "{all:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let why = ask(&["why", "--session", "customer", "--turn", "1", "unavailable"]);
+    assert!(why.contains("runout(\"Tomatoes\") (the manager, turn 1"), "as it was then, though the tomatoes are back now: {why}");
+    let not = ask(&["why", "--session", "customer", "--turn", "1", "--not", "confirm(order,\"Crunchy Taco Supreme\")"]);
+    assert!(not.contains("does not hold"), "{not}");
+    let r#if = ask(&["why", "--session", "customer", "--if", "order(\"Pepsi\",1)", "--json"]);
+    assert_eq!(serde_json::from_str::<Value>(&r#if).unwrap()["actions"][0], "confirm(order,\"Pepsi\")");
+
+    // A doubtful name is part of the turn, so the turn taken again is the same.
+    let replayed = duologue(&["replay", &store, "--all"], b"");
+    assert!(replayed.status.success(), "{}", String::from_utf8_lossy(&replayed.stdout));
+    assert!(ask(&["store", "close", "--idle", "0"]).contains("customer #1 ended after 2 turns"));
+    assert!(ask(&["store", "rebase"]).contains("say what they said before"));
+    assert!(ask(&["store", "check"]).contains("agree"));
+}
+
+#[test]
 fn failures_name_their_remedy() {
     for (arguments, words) in [
         (&["chat", "--domain", "drive_true"][..], "the domains here are"),
@@ -109,6 +136,8 @@ fn failures_name_their_remedy() {
         (&["check", "no_such_file.lp"][..], "neither a file nor a domain"),
         (&["explain", "rule-two-model"][..], "did you mean `rule-two-models`"),
         (&["replay", "missing.db"][..], "there is no store"),
+        (&["why", "--store", "missing.db"][..], "there is no store"),
+        (&["store", "check", "--store", "missing.db"][..], "there is no store"),
         (&["chat", "--understanding", "hybrid"][..], "DUOLOGUE_MODEL"),
         (&["draw", "bank_balanc"][..], "did you mean `bank_balance`"),
     ] {

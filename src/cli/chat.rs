@@ -2,11 +2,11 @@
 
 use std::io::{BufRead, IsTerminal};
 
-use super::common::{Failure, Listen, Place};
+use super::common::{Failure, Listen, Place, join, split_atoms};
+use super::why;
 use crate::facts::SessionKey;
 use crate::ontology::Scope;
 use crate::state::State;
-use crate::term::{Atom, Term};
 use crate::turn::{Engine, Options, Said, TurnRecord};
 
 /// Arguments of `chat`.
@@ -167,9 +167,9 @@ impl Chat {
                 "/why [action]  /whynot ATOM  /whatif PREDICATE  /facts [kb|shared|session]  /order  /undo  /trace  /quit\nlanes: {}\n!PREDICATES speaks in predicates",
                 lanes(&self.roles())
             ),
-            "why" => self.why(rest),
-            "whynot" => self.why_not(rest),
-            "whatif" => self.what_if(rest),
+            "why" => print!("{}", why::because(&self.engine, &self.key(), rest).unwrap_or_else(aside)),
+            "whynot" => print!("{}", why::why_not(&self.engine, &self.key(), rest).unwrap_or_else(aside)),
+            "whatif" => print!("{}", why::what_if(&self.engine, &self.key(), &self.role, rest).unwrap_or_else(aside)),
             "facts" => self.facts(rest),
             "order" => self.order(),
             "undo" => self.say(&Said::Predicates(&["undo".to_owned()])),
@@ -194,56 +194,6 @@ impl Chat {
 
     fn roles(&self) -> Vec<String> {
         self.engine.domain().ontology.roles.keys().map(ToString::to_string).collect()
-    }
-
-    fn why(&self, which: &str) {
-        let Some(decided) = self.engine.decided(&self.key()) else {
-            println!("(nothing was decided in this lane yet)");
-            return;
-        };
-        let told = |a: &Atom| self.engine.told_by(&decided, a);
-        let mut found = false;
-        for act in &decided.acts {
-            let name = act.action.to_string();
-            if !which.is_empty() && !name.contains(which) {
-                continue;
-            }
-            found = true;
-            let Some(proof) = decided.outcome.why(&act.shown()) else { continue };
-            if which.is_empty() {
-                println!("{name}\n  {}", proof.sentence(&told));
-            } else {
-                print!("{}", proof.tree(&told));
-            }
-        }
-        if !found {
-            println!("(the last reply has no action `{which}`; /why alone lists them)");
-        }
-    }
-
-    fn why_not(&self, text: &str) {
-        let (Some(decided), Ok(atom)) = (self.engine.decided(&self.key()), Atom::parse(text)) else {
-            println!("(say it as a predicate after a first turn, such as /whynot recommend(category,\"Bean Burrito\"))");
-            return;
-        };
-        // An action is derived inside `act`, at whatever place.
-        let place = decided.acts.iter().find(|a| a.action.name == atom.name).map_or((2, 1), |a| a.place);
-        let shown = Atom::new("act", vec![Term::Int(place.0), Term::Int(place.1), atom.to_term()]);
-        let is_action = self.engine.domain().ontology.actions.iter().any(|f| f.name == atom.name);
-        print!("{}", decided.outcome.why_not(if is_action { &shown } else { &atom }).text());
-    }
-
-    /// Decides on a copy of the store's facts: the turn is taken on memory and thrown away.
-    fn what_if(&self, text: &str) {
-        let parts = split_atoms(text);
-        match self.engine.what_if(&self.key(), &self.role, &parts) {
-            Ok(record) => {
-                println!("actions: {}", join(&record.actions));
-                println!("changes: {}", if record.effects.is_empty() { "none".to_owned() } else { record.effects.join("; ") });
-                println!("it would say: {}", record.text);
-            }
-            Err(e) => println!("({e})"),
-        }
     }
 
     fn facts(&self, scope: &str) {
@@ -296,33 +246,7 @@ fn trace(record: &TurnRecord) {
     }
 }
 
-fn join(atoms: &[Atom]) -> String {
-    atoms.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
-}
-
-/// Splits `a(1,2), b. c` at commas, points and blanks outside parentheses and quotes.
-fn split_atoms(text: &str) -> Vec<String> {
-    let (mut out, mut current, mut depth, mut in_string, mut escaped) = (vec![], String::new(), 0i32, false, false);
-    for c in text.chars() {
-        let between = depth <= 0 && !in_string && (c == ',' || c == '.' || c == ';' || c.is_whitespace());
-        if between {
-            if !current.is_empty() {
-                out.push(std::mem::take(&mut current));
-            }
-            continue;
-        }
-        match c {
-            _ if escaped => escaped = false,
-            '\\' if in_string => escaped = true,
-            '"' => in_string = !in_string,
-            '(' if !in_string => depth += 1,
-            ')' if !in_string => depth -= 1,
-            _ => {}
-        }
-        current.push(c);
-    }
-    if !current.is_empty() {
-        out.push(current);
-    }
-    out
+/// What the program says beside the conversation.
+fn aside(text: String) -> String {
+    format!("({text})\n")
 }

@@ -1,7 +1,7 @@
 //! `duologue facts`: what a store holds, with provenance.
 
 use super::common::{Failure, Place};
-use crate::facts::{self, SessionKey, verify_log};
+use crate::facts::{self, SessionKey};
 use crate::ontology::Scope;
 use crate::turn::record::provenance_text;
 
@@ -37,20 +37,7 @@ pub fn run(a: &Arguments) -> Result<bool, Failure> {
         let _ = store.install(&a.site, &domain.facts, 0)?;
     }
     if a.check {
-        store.integrity()?;
-        let mut sound = true;
-        for site in store.sites()? {
-            let differences = verify_log(&*store, &site)?;
-            sound &= differences.is_empty();
-            println!(
-                "{site}: {}",
-                if differences.is_empty() { "the log and the tables agree".to_owned() } else { format!("{} differences", differences.len()) }
-            );
-            for d in differences {
-                println!("  {d}");
-            }
-        }
-        return Ok(sound);
+        return super::store::check(&*store);
     }
     let key = SessionKey::new(&a.site, &a.session);
     let Some(scope) = &a.scope else {

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use super::common::{Failure, Place};
 use crate::diag::Source;
-use crate::facts::{self, Cause, MemoryStore, SessionKey, Store};
+use crate::facts;
 use crate::reason::{Base, Budget, Reasoner, Rules, Signature, decide};
-use crate::turn::{Clock, Said, TurnRecord, record};
+use crate::turn::TurnRecord;
+use crate::turn::again::{Again, Taken};
 
 /// Arguments of `replay`.
 #[derive(clap::Args)]
@@ -33,40 +34,19 @@ pub fn run(a: &Arguments) -> Result<bool, Failure> {
     let domain = a.place.load()?;
     let (mut turns, mut different) = (0u64, 0u64);
     for site in store.sites()? {
-        let fresh: Arc<dyn Store> = Arc::new(MemoryStore::new(a.place.rule()));
+        let mut again = Again::new(&domain, &site, a.place.rule(), a.place.options());
         let mut after = 0;
         loop {
             let entries = store.log(&site, after, 500)?;
             let Some(last) = entries.last() else { break };
             after = last.seq;
             for entry in &entries {
-                match &entry.cause {
-                    Cause::Install { .. } => {
-                        let initial: Vec<_> = entry.changes.iter().map(|c| c.fact.clone()).collect();
-                        let _ = fresh.install(&site, &initial, entry.at)?;
-                    }
-                    Cause::Rebase { .. } => {}
-                    Cause::Close { session, .. } => {
-                        fresh.close(&SessionKey::new(&site, session), entry.at)?;
-                    }
-                    Cause::Turn(turn) => {
-                        let old = record::from_entry(entry);
-                        let options = crate::turn::Options { clock: Clock::Fixed(entry.at), ..a.place.options() };
-                        let engine = a.place.engine_on(&domain, fresh.clone()).with_options(options);
-                        let new = engine.turn(&SessionKey::new(&site, &turn.session), &turn.role, &Said::Predicates(&old.arrived), None);
-                        turns += 1;
-                        let same = new.as_ref().is_ok_and(|n| agrees(&old, n));
-                        different += u64::from(!same);
-                        if !same || a.all {
-                            println!("{site} {} #{} turn {}: {}", turn.session, turn.epoch, turn.turn, if same { "same" } else { "DIFFERENT" });
-                            println!("  said {}", old.arrived.join(" "));
-                            println!("  was  {}", join(&old));
-                            match new {
-                                Ok(n) => println!("  is   {}", join(&n)),
-                                Err(e) => println!("  is   error: {e}"),
-                            }
-                        }
-                    }
+                let Some(taken) = again.take(entry).map_err(|e| Failure::Other(e.to_string()))? else { continue };
+                turns += 1;
+                let same = taken.agrees();
+                different += u64::from(!same);
+                if !same || a.all {
+                    print(&taken, if same { "same" } else { "DIFFERENT" });
                 }
             }
         }
@@ -75,12 +55,21 @@ pub fn run(a: &Arguments) -> Result<bool, Failure> {
     Ok(different == 0)
 }
 
-fn agrees(old: &TurnRecord, new: &TurnRecord) -> bool {
-    (&old.actions, &old.effects, &old.state, &old.text) == (&new.actions, &new.effects, &new.state, &new.text)
+fn print(taken: &Taken, verdict: &str) {
+    let Taken { was, is } = taken;
+    println!("{} {} #{} turn {}: {verdict}", was.site, was.session, was.epoch, was.turn);
+    println!("  said {}", was.arrived.join(" "));
+    println!("  was  {}", told(was));
+    match is {
+        Ok(is) => println!("  is   {}", told(is)),
+        Err(e) => println!("  is   error: {e}"),
+    }
 }
 
-fn join(r: &TurnRecord) -> String {
-    r.actions.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
+/// The actions, then the changes and the text, of which one at least differs where two turns with the same actions do.
+fn told(r: &TurnRecord) -> String {
+    let actions = r.actions.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
+    format!("{actions} | {} | {}", r.effects.join("; "), r.text)
 }
 
 /// Decides a reproducer by both engines.

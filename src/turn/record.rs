@@ -9,6 +9,7 @@ use crate::reason::Outcome;
 use crate::reason::proof::Builder;
 use crate::state::State;
 use crate::term::Atom;
+use crate::understand::{Heard, Unsure};
 
 /// Everything one turn heard, decided and said.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -35,6 +36,9 @@ pub struct TurnRecord {
     pub confidence: f64,
     /// The predicate texts that arrived.
     pub arrived: Vec<String>,
+    /// Parts of the utterance that could mean several things.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unsure: Vec<UnsureText>,
     /// Those that were admitted.
     pub predicates: Vec<Atom>,
     /// Those that were not, with the reason.
@@ -71,6 +75,21 @@ impl From<&Refused> for RefusedText {
     }
 }
 
+/// A part that could mean several things, as the record holds it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UnsureText {
+    /// The words.
+    pub said: String,
+    /// What they may mean, best first.
+    pub candidates: Vec<String>,
+}
+
+impl From<&Unsure> for UnsureText {
+    fn from(u: &Unsure) -> Self {
+        Self { said: u.said.clone(), candidates: u.candidates.iter().map(ToString::to_string).collect() }
+    }
+}
+
 /// Why one action was taken.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Why {
@@ -83,6 +102,12 @@ pub struct Why {
 }
 
 impl TurnRecord {
+    /// What was heard, for the turn taken again: everything that the decision rests on.
+    pub fn heard(&self) -> Heard {
+        let unsure = |u: &UnsureText| Unsure { said: u.said.clone(), candidates: u.candidates.iter().map(|c| c.as_str().into()).collect() };
+        Heard { confidence: self.confidence, unsure: self.unsure.iter().map(unsure).collect(), by: "before", ..Heard::default() }
+    }
+
     /// The record as the store's log keeps it: without proofs, which the log's facts give again.
     pub fn to_log(&self) -> String {
         let short = Self { why: vec![], ..self.clone() };

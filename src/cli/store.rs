@@ -1,0 +1,122 @@
+//! `duologue store`: what an operator does to a store: end abandoned sessions, bring in changed files, compare.
+
+use super::common::{Failure, Place};
+use crate::facts::{self, Receipt, SessionKey, Store, verify_log};
+
+/// Arguments of `store`.
+#[derive(clap::Args)]
+#[command(
+    after_help = "Examples:\n  duologue store close --store shop.db --session c1\n  duologue store close --store shop.db --idle 120\n  duologue store rebase --store shop.db --domain drive_thru\n  duologue store check --store shop.db"
+)]
+pub struct Arguments {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(clap::Subcommand)]
+enum What {
+    /// End open sessions from outside: their changes of the kb that were never finished are dropped, the log keeps all.
+    Close {
+        #[command(flatten)]
+        place: Place,
+        /// The site.
+        #[arg(long, default_value = "main")]
+        site: String,
+        /// The session to end.
+        #[arg(long, required_unless_present = "idle")]
+        session: Option<String>,
+        /// Or every session that has been silent for so many minutes.
+        #[arg(long, value_name = "MINUTES", conflicts_with = "session")]
+        idle: Option<u32>,
+    },
+    /// Bring what changed in the domain's files into a site that was begun before; what managers changed stays.
+    Rebase {
+        #[command(flatten)]
+        place: Place,
+        /// The site.
+        #[arg(long, default_value = "main")]
+        site: String,
+    },
+    /// Compare the tables with a fold of the log.
+    Check {
+        #[command(flatten)]
+        place: Place,
+    },
+}
+
+/// Does it; the answer tells whether there was something to do, or for `check` whether all is sound.
+pub fn run(a: &Arguments) -> Result<bool, Failure> {
+    match &a.what {
+        What::Close { place, site, session, idle } => close(place, site, session.as_deref(), *idle),
+        What::Rebase { place, site } => rebase(place, site),
+        What::Check { place } => check(&*open(place)?),
+    }
+}
+
+/// The store, which must be there: an operator who mistypes a name is not given an empty one.
+fn open(place: &Place) -> Result<std::sync::Arc<dyn Store>, Failure> {
+    if !std::path::Path::new(&place.store).exists() {
+        return Err(Failure::Other(format!("there is no store `{}`: name its file with --store", place.store)));
+    }
+    Ok(facts::open_store(&place.store, place.rule())?)
+}
+
+fn close(place: &Place, site: &str, session: Option<&str>, idle: Option<u32>) -> Result<bool, Failure> {
+    let store = open(place)?;
+    let now = place.options().clock.now();
+    let mut closed = 0;
+    for s in store.sessions(site)?.into_iter().filter(|s| s.ended_at.is_none()) {
+        let key = SessionKey::new(site, &s.session);
+        let meant = match (session, idle) {
+            (Some(name), _) => *s.session == *name,
+            (None, Some(minutes)) => {
+                let last = store.last_turn(&key, s.epoch)?.map_or(s.opened_at, |e| e.at);
+                now.saturating_sub(last) >= i64::from(minutes) * 60_000
+            }
+            (None, None) => false,
+        };
+        if meant && let Some(receipt) = store.close(&key, now)? {
+            closed += 1;
+            println!("{site} {} #{} ended after {} turns{}", s.session, s.epoch, s.turn, version(&receipt));
+        }
+    }
+    if closed == 0 {
+        println!("no open session to end");
+    }
+    Ok(closed > 0)
+}
+
+fn rebase(place: &Place, site: &str) -> Result<bool, Failure> {
+    let store = open(place)?;
+    let domain = place.load()?;
+    if !store.sites()?.iter().any(|s| **s == *site) {
+        return Err(Failure::Other(format!("the store has no site `{site}`")));
+    }
+    let receipt = store.rebase(site, &domain.facts, place.options().clock.now())?;
+    let changes = store.log(site, receipt.seq.saturating_sub(1), 1)?.first().map_or(0, |e| e.changes.len());
+    match (changes, receipt.kb_changed) {
+        (0, _) => println!("{site}: the domain's files say what they said before"),
+        (n, true) => println!("{site}: {n} changes brought in{}", version(&receipt)),
+        (n, false) => println!("{site}: {n} changes wait until no session is open; `duologue store close` ends abandoned ones"),
+    }
+    Ok(true)
+}
+
+/// Compares every site's tables with a fold of its log.
+pub fn check(store: &dyn Store) -> Result<bool, Failure> {
+    store.integrity()?;
+    let mut sound = true;
+    for site in store.sites()? {
+        let differences = verify_log(store, &site)?;
+        sound &= differences.is_empty();
+        println!("{site}: {}", if differences.is_empty() { "the log and the tables agree".to_owned() } else { format!("{} differences", differences.len()) });
+        for d in differences {
+            println!("  {d}");
+        }
+    }
+    Ok(sound)
+}
+
+fn version(receipt: &Receipt) -> String {
+    if receipt.kb_changed { format!("; the kb is at version {} now", receipt.kb_head) } else { String::new() }
+}

@@ -1,0 +1,149 @@
+//! `duologue why`: ask a store about any turn it ever took; the same questions as in `chat`.
+
+use std::fmt::Write;
+
+use serde_json::{Value, json};
+
+use super::common::{Failure, Place, join, split_atoms};
+use crate::facts::{self, SessionKey};
+use crate::term::{Atom, Term};
+use crate::turn::again::Again;
+use crate::turn::{Engine, Options, TurnRecord};
+
+/// Arguments of `why`.
+#[derive(clap::Args)]
+#[command(
+    after_help = "Examples:\n  duologue why --store shop.db --session c1\n  duologue why --store shop.db --session c1 --turn 3 unavailable\n  duologue why --store shop.db --session c1 --not 'recommend(category,\"Bean Burrito\")'\n  duologue why --store shop.db --session c1 --turn 3 --if 'order(\"Pepsi\",1)'\n\nThe log is decided again up to the turn asked about, so the answer is the one the turn had, with every fact as it was then."
+)]
+pub struct Arguments {
+    #[command(flatten)]
+    place: Place,
+    /// The site.
+    #[arg(long, default_value = "main")]
+    site: String,
+    /// The session; without it the one that spoke last.
+    #[arg(long)]
+    session: Option<String>,
+    /// The turn, counted from 1 in the session's newest life; without it the last one.
+    #[arg(long)]
+    turn: Option<u64>,
+    /// Actions with these words: their whole proofs, with file and line. Without it each action in a sentence.
+    action: Option<String>,
+    /// What kept the rules from deriving this.
+    #[arg(long = "not", value_name = "ATOM", conflicts_with_all = ["action", "if"])]
+    not: Option<String>,
+    /// What these predicates would have come to as the session's next turn.
+    #[arg(long = "if", value_name = "PREDICATES", conflicts_with = "action")]
+    r#if: Option<String>,
+    /// The turn with all its proofs as JSON.
+    #[arg(long, conflicts_with_all = ["action", "not"])]
+    json: bool,
+}
+
+/// Answers the question.
+pub fn run(a: &Arguments) -> Result<bool, Failure> {
+    if !std::path::Path::new(&a.place.store).exists() {
+        return Err(Failure::Other(format!("there is no store `{}`: name the file of a conversation with --store", a.place.store)));
+    }
+    let store = facts::open_store(&a.place.store, a.place.rule())?;
+    let sessions = store.sessions(&a.site)?;
+    if sessions.is_empty() {
+        let sites = store.sites()?.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+        return Err(Failure::Other(format!("nobody spoke at the site `{}`; the store has: {sites}", a.site)));
+    }
+    let mut entries = vec![];
+    loop {
+        let more = store.log(&a.site, entries.last().map_or(0, |e: &facts::Entry| e.seq), 500)?;
+        if more.is_empty() {
+            break;
+        }
+        entries.extend(more);
+    }
+    let newest = |id: &str| sessions.iter().rfind(|s| &*s.session == id).map(|s| s.epoch);
+    let last = entries.iter().rev().find_map(|e| e.turn()).map(|t| t.session.to_string()).unwrap_or_default();
+    let session = a.session.clone().unwrap_or(last);
+    let Some(epoch) = newest(&session) else {
+        let known = sessions.iter().map(|s| &*s.session).collect::<std::collections::BTreeSet<_>>();
+        return Err(Failure::Other(format!("there is no session `{session}`; the site has: {}", known.into_iter().collect::<Vec<_>>().join(", "))));
+    };
+    let asked = |e: &&facts::Entry| e.turn().is_some_and(|t| *t.session == *session && t.epoch == epoch && a.turn.is_none_or(|n| t.turn == n));
+    let Some(asked) = entries.iter().rfind(asked).map(|e| e.seq) else {
+        let turns = sessions.iter().rfind(|s| *s.session == *session).map_or(0, |s| s.turn);
+        return Err(Failure::Other(format!("the session `{session}` took {turns} turns")));
+    };
+    let options = Options { remember: true, explain: a.json, ..a.place.options() };
+    let mut again = Again::new(&a.place.load()?, &a.site, a.place.rule(), options);
+    let mut taken = None;
+    for entry in entries.iter().take_while(|e| e.seq <= asked) {
+        taken = again.take(entry).map_err(|e| Failure::Other(e.to_string()))?.or(taken);
+    }
+    let Some(taken) = taken else { return Ok(false) };
+    if !taken.agrees() {
+        println!("(the rules have changed since: this turn is decided differently today; `duologue replay {}` shows it)", a.place.store);
+    }
+    let is = taken.is.map_err(|e| Failure::Other(e.to_string()))?;
+    let (engine, key) = (again.engine(), SessionKey::new(&a.site, &session));
+    if let (Some(predicates), true) = (&a.r#if, a.json) {
+        let record = engine.what_if(&key, &is.role, &split_atoms(predicates)).map_err(|e| Failure::Other(e.to_string()))?;
+        println!("{}", told(&record));
+        return Ok(true);
+    }
+    if a.json {
+        println!("{}", told(&is));
+        return Ok(true);
+    }
+    let answer = match (&a.not, &a.r#if) {
+        (Some(atom), _) => why_not(engine, &key, atom),
+        (_, Some(predicates)) => what_if(engine, &key, &is.role, predicates),
+        _ => {
+            println!("{} #{epoch}, turn {}, {}: {}", session, is.turn, is.role, is.said.clone().unwrap_or_else(|| is.arrived.join(" ")));
+            println!("{}\n", is.text);
+            because(engine, &key, a.action.as_deref().unwrap_or_default())
+        }
+    };
+    print!("{}", answer.map_err(Failure::Other)?);
+    Ok(true)
+}
+
+fn told(record: &TurnRecord) -> Value {
+    json!({ "turn": record.turn, "role": record.role, "predicates": record.predicates, "actions": record.actions, "effects": record.effects,
+        "refused": record.refused, "text": record.text, "state": record.state, "why": record.why })
+}
+
+/// Why the last decision of a session has its actions: each in a sentence, or those that hold `which` as whole proofs.
+pub fn because(engine: &Engine, key: &SessionKey, which: &str) -> Result<String, String> {
+    let Some(decided) = engine.decided(key) else { return Err("nothing was decided in this lane yet".to_owned()) };
+    let told = |a: &Atom| engine.told_by(&decided, a);
+    let mut out = String::new();
+    for act in decided.acts.iter().filter(|act| which.is_empty() || act.action.to_string().contains(which)) {
+        let Some(proof) = decided.outcome.why(&act.shown()) else { continue };
+        let _ = match which {
+            "" => writeln!(out, "{}\n  {}", act.action, proof.sentence(&told)),
+            _ => write!(out, "{}", proof.tree(&told)),
+        };
+    }
+    if out.is_empty() { Err(format!("the last reply has no action `{which}`; its actions are {}", actions(&decided.acts))) } else { Ok(out) }
+}
+
+fn actions(acts: &[crate::turn::Act]) -> String {
+    join(&acts.iter().map(|a| a.action.clone()).collect::<Vec<_>>())
+}
+
+/// What kept the rules from deriving an action or any other atom in the last decision of a session.
+pub fn why_not(engine: &Engine, key: &SessionKey, text: &str) -> Result<String, String> {
+    let (Some(decided), Ok(atom)) = (engine.decided(key), Atom::parse(text)) else {
+        return Err("say it as a predicate, after a first turn: for example recommend(category,\"Bean Burrito\")".to_owned());
+    };
+    // An action is derived inside `act`, at whatever place.
+    let place = decided.acts.iter().find(|a| a.action.name == atom.name).map_or((2, 1), |a| a.place);
+    let shown = Atom::new("act", vec![Term::Int(place.0), Term::Int(place.1), atom.to_term()]);
+    let is_action = engine.domain().ontology.actions.iter().any(|f| f.name == atom.name);
+    Ok(decided.outcome.why_not(if is_action { &shown } else { &atom }).text())
+}
+
+/// What a turn would come to, decided on a copy of the facts and thrown away.
+pub fn what_if(engine: &Engine, key: &SessionKey, role: &str, text: &str) -> Result<String, String> {
+    let record = engine.what_if(key, role, &split_atoms(text)).map_err(|e| e.to_string())?;
+    let changes = if record.effects.is_empty() { "none".to_owned() } else { record.effects.join("; ") };
+    Ok(format!("actions: {}\nchanges: {changes}\nit would say: {}\n", join(&record.actions), record.text))
+}
