@@ -7,6 +7,7 @@ use crate::facts::SessionKey;
 use crate::ontology::Scope;
 use crate::state::State;
 use crate::term::{Atom, Term};
+use crate::turn::ask::WhatIf;
 use crate::turn::{Engine, Options, Said, TurnRecord};
 
 /// Arguments of `chat`.
@@ -237,10 +238,31 @@ impl Chat {
     fn what_if(&self, text: &str) {
         let parts = split_atoms(text);
         match self.engine.what_if(&self.key(), &self.role, &parts) {
-            Ok(record) => {
-                println!("actions: {}", join(&record.actions));
-                println!("changes: {}", if record.effects.is_empty() { "none".to_owned() } else { record.effects.join("; ") });
+            Ok(WhatIf::Said { record, before }) => {
                 println!("it would say: {}", record.text);
+                println!("  actions: {}", join(&record.actions));
+                let (was, is) = (state_lines(&before), state_lines(&record.state));
+                was.iter().filter(|l| !is.contains(l)).for_each(|l| println!("  - {l}"));
+                is.iter().filter(|l| !was.contains(l)).for_each(|l| println!("  + {l}"));
+                record.effects.iter().filter(|e| !e.contains(" session ")).for_each(|e| println!("  for everybody: {e}"));
+                if let Some(end) = &record.ended {
+                    println!("  the conversation would end: {end}");
+                }
+                println!("  (nothing was changed)");
+            }
+            Ok(WhatIf::Earlier { role, changes, gone, come, text }) => {
+                println!(
+                    "if {role} had said so before your last turn ({}):",
+                    if changes.is_empty() { "it changes nothing".to_owned() } else { changes.join("; ") }
+                );
+                if gone.is_empty() && come.is_empty() {
+                    println!("  the reply would have been the same");
+                } else {
+                    gone.iter().for_each(|a| println!("  - {a}"));
+                    come.iter().for_each(|a| println!("  + {a}"));
+                    println!("  it would have said: {text}");
+                }
+                println!("  (nothing was changed)");
             }
             Err(e) => println!("({e})"),
         }
@@ -273,15 +295,19 @@ impl Chat {
 }
 
 fn print_state(state: &State) {
+    state_lines(state).iter().for_each(|l| println!("{l}"));
+}
+
+/// The state, line by line.
+fn state_lines(state: &State) -> Vec<String> {
+    let mut out = vec![];
     for line in &state.order {
-        println!("{}. {}{}", line.i, line.item, mods(&line.mods));
-        for part in &line.parts {
-            println!("     {}: {}{}", part.slot, part.dish.as_deref().unwrap_or("(open)"), mods(&part.mods));
-        }
+        out.push(format!("{}. {}{}", line.i, line.item, mods(&line.mods)));
+        out.extend(line.parts.iter().map(|p| format!("     {}: {}{}", p.slot, p.dish.as_deref().unwrap_or("(open)"), mods(&p.mods))));
     }
-    if let Some(price) = state.price {
-        println!("total so far: ${}.{:02}", price / 100, price % 100);
-    }
+    out.extend(state.shows.iter().map(|(what, values)| format!("{what}: {}", values.join(", "))));
+    out.extend(state.price.map(|price| format!("total so far: ${}.{:02}", price / 100, price % 100)));
+    out
 }
 
 fn mods(mods: &[String]) -> String {

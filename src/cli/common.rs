@@ -27,6 +27,9 @@ pub struct Place {
     /// Which engines decide: `confirm` lets clingo confirm every decision, `fast` and `clingo` take one alone.
     #[arg(long, value_enum, default_value = "confirm")]
     pub reasoner: How,
+    /// With `fast`, let clingo confirm every N-th decision after the reply (0: none); after a difference it confirms all.
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    pub sample: u64,
     /// When menu changes become visible: when no session of the site is open, or at the manager's quit.
     #[arg(long, value_enum, default_value = "idle")]
     pub commit: When,
@@ -75,7 +78,7 @@ impl Place {
 
     /// The options that the flags give.
     pub fn options(&self) -> Options {
-        Options { reasoner: self.reasoner.into(), ..Options::default() }
+        Options { reasoner: self.reasoner.into(), sample: self.sample, ..Options::default() }
     }
 
     /// When menu changes become visible.

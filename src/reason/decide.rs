@@ -171,7 +171,7 @@ fn compare(outcome: &Outcome, model: &[Atom], slice: &Slice) -> Result<(), Reaso
         (Some(a), _) => format!("only the evaluator derives `{a}`"),
         (None, Some(a)) => format!("only clingo derives `{a}`"),
     };
-    Err(ReasonError::Disagreement { difference, reproducer: slice.text() })
+    Err(ReasonError::Disagreement { reproducer: super::reproduce::write(rules, slice, &difference), difference })
 }
 
 fn evaluate(base: &Base, facts: &[Atom], budget: &Budget, touched: Option<&mut Touched>) -> Result<Outcome, ReasonError> {

@@ -1,6 +1,7 @@
 //! Proofs: which rule derived an atom, from which facts, and what had to be absent; and why an atom was not derived.
 
 mod build;
+pub mod check;
 mod text;
 
 use std::sync::Arc;
