@@ -18,8 +18,8 @@ pub mod verify;
 pub use base::Base;
 pub use complaints::complaints;
 pub use conflict::{Refusal, minimal_conflict, unsat_core};
-pub use decide::{Budget, Outcome, Reasoner, decide, slice as slice_of};
-pub use proof::{Because, Builder, By, Counted, Failure, Proof, RuleRef, WhyNot};
+pub use decide::{Budget, Outcome, Reasoner, arity_of, decide, slice as slice_of};
+pub use proof::{Because, Builder, By, Counted, Failure, Fails, Proof, RuleRef, Way, WhyNot};
 pub use rules::{Rules, Scope, Signature};
 
 /// Why no decision was made; the turn then fails closed with its state unchanged.

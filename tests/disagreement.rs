@@ -65,7 +65,7 @@ fn a_difference_fails_closed_and_is_replayed_from_its_file() {
     assert_eq!(files.len(), 1);
     let (agrees, said) = replayed(&files[0]);
     assert!(!agrees);
-    assert!(said.contains("written down: only the evaluator derives `act(2,1,confirm(order,\"Soft Taco\"))`") || said.contains("written down: only"), "{said}");
+    assert!(said.starts_with("written down: only "), "{said}");
     assert!(said.contains("only the evaluator derives effect(add,session,line(1,\"Soft Taco\"))"), "{said}");
     // Somebody repairs the defect: the same file now says so.
     let healed: String = std::fs::read_to_string(&files[0]).unwrap().lines().filter(|l| !l.starts_with("%clingo:")).map(|l| format!("{l}\n")).collect();

@@ -6,7 +6,7 @@ use super::common::{Failure, Listen, Place};
 use crate::facts::SessionKey;
 use crate::ontology::Scope;
 use crate::state::State;
-use crate::term::{Atom, Term};
+use crate::term::Atom;
 use crate::turn::ask::WhatIf;
 use crate::turn::{Engine, Options, Said, TurnRecord};
 
@@ -213,6 +213,11 @@ impl Chat {
             let Some(proof) = decided.outcome.why(&act.shown()) else { continue };
             if which.is_empty() {
                 println!("{name}\n  {}", proof.sentence(&told));
+                let together = self.engine.takes_all_of(&decided, act);
+                if !together.is_empty() {
+                    let all: Vec<String> = together.iter().map(ToString::to_string).collect();
+                    println!("  it takes {}: without any one of them this reply would not be given", all.join(" and "));
+                }
             } else {
                 print!("{}", proof.tree(&told));
             }
@@ -223,15 +228,19 @@ impl Chat {
     }
 
     fn why_not(&self, text: &str) {
-        let (Some(decided), Ok(atom)) = (self.engine.decided(&self.key()), Atom::parse(text)) else {
-            println!("(say it as a predicate after a first turn, such as /whynot recommend(category,\"Bean Burrito\"))");
+        let Some(decided) = self.engine.decided(&self.key()) else {
+            println!("(nothing was decided in this lane yet)");
             return;
         };
-        // An action is derived inside `act`, at whatever place.
-        let place = decided.acts.iter().find(|a| a.action.name == atom.name).map_or((2, 1), |a| a.place);
-        let shown = Atom::new("act", vec![Term::Int(place.0), Term::Int(place.1), atom.to_term()]);
-        let is_action = self.engine.domain().ontology.actions.iter().any(|f| f.name == atom.name);
-        print!("{}", decided.outcome.why_not(if is_action { &shown } else { &atom }).text());
+        if text.is_empty() {
+            println!("(say what did not come about, such as /whynot recommend(_,\"Bean Burrito\"); _ stands for anything)");
+            return;
+        }
+        let told = |a: &Atom| self.engine.told_by(&decided, a);
+        match self.engine.why_not(&decided, text) {
+            Ok(found) => print!("{}", found.text(&told)),
+            Err(e) => println!("({e})"),
+        }
     }
 
     /// Decides on a copy of the store's facts: the turn is taken on memory and thrown away.
@@ -306,7 +315,7 @@ fn state_lines(state: &State) -> Vec<String> {
         out.extend(line.parts.iter().map(|p| format!("     {}: {}{}", p.slot, p.dish.as_deref().unwrap_or("(open)"), mods(&p.mods))));
     }
     out.extend(state.shows.iter().map(|(what, values)| format!("{what}: {}", values.join(", "))));
-    out.extend(state.price.map(|price| format!("total so far: ${}.{:02}", price / 100, price % 100)));
+    out.extend(state.price.filter(|_| !state.order.is_empty()).map(|price| format!("total so far: ${}.{:02}", price / 100, price % 100)));
     out
 }
 

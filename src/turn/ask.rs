@@ -96,8 +96,8 @@ impl Engine {
         let opened = &decided.opened;
         let tone = Tone { role: role.to_owned(), turn: opened.turn + 1, first: opened.turn == 0, conversation: conversation(&opened.key) };
         Ok(WhatIf::Earlier {
-            role: other.to_owned(),
-            changes: for_all.iter().map(ToString::to_string).collect(),
+            role: self.domain.ontology.roles.get(other).map_or_else(|| other.to_owned(), |r| r.title.clone()),
+            changes: for_all.iter().map(|c| if c.op == Op::Add { c.fact.to_string() } else { format!("no longer {}", c.fact) }).collect(),
             gone: without(&decided.acts, &decision.actions),
             come: without(&decision.actions, &decided.acts),
             text: self.domain.templates.render(&says(&decision.actions, &inputs(decided.outcome.facts())), &tone),
@@ -108,6 +108,25 @@ impl Engine {
     /// predicates: which requests do not go together, where the action refuses one.
     pub fn takes_all_of(&self, decided: &Decided, act: &Act) -> Vec<Atom> {
         record::takes_all_of(&decided.outcome, act)
+    }
+
+    /// Why something was not decided: an action, wherever it could stand among the actions, or any other atom; `_` stands for anything.
+    /// An action with fewer arguments than the vocabulary gives it is completed in front.
+    pub fn why_not(&self, decided: &Decided, text: &str) -> Result<reason::WhyNot, String> {
+        let (name, arguments) = text.split_once('(').map_or((text.trim(), ""), |(n, rest)| (n.trim(), rest));
+        let forms: Vec<usize> = self.domain.ontology.actions.iter().filter(|f| *f.name == *name).map(|f| f.args.len()).collect();
+        if forms.is_empty() {
+            return decided.outcome.why_none(text);
+        }
+        let given = match decided.outcome.why_none(text) {
+            Ok(_) => reason::arity_of(text).unwrap_or_default(),
+            Err(e) => return Err(e),
+        };
+        let more = forms.iter().filter(|n| **n >= given).min().map_or(0, |n| n - given);
+        let action =
+            if given + more == 0 { name.to_owned() } else { format!("{name}({}{}", "_,".repeat(more), if arguments.is_empty() { ")" } else { arguments }) };
+        let action = action.replace(",)", ")");
+        decided.outcome.why_none(&format!("act(_,_,{action})"))
     }
 
     /// The last decision of a session, if the options say that decisions are remembered.

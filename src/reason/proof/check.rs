@@ -3,10 +3,9 @@
 //! Nothing here is shared with the evaluator or with the code that builds proofs: the model is clingo's, of the whole program with
 //! all stored facts; terms are compared as terms, rules are read from their syntax trees, and bindings are searched for.
 
-mod solve;
-
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::search::{Bindings, Goal, Model, Search};
 use super::{Because, By, Proof, RuleRef};
 use crate::diag::Source;
 use crate::reason::clingo;
@@ -14,7 +13,6 @@ use crate::reason::decide::Outcome;
 use crate::reason::syntax::{Head, Item, Kind, Literal, Pattern, Sign, Statement, parse};
 use crate::reason::{ReasonError, slice};
 use crate::term::{Atom, Name, Term};
-use solve::{Bindings, Goal, Model};
 
 /// Why a proof is none.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -184,7 +182,7 @@ impl<'a> Checker<'a> {
         let holds = match statements.first().map(|s| &s.kind) {
             Some(Kind::Rule { body, .. }) if wrong.is_empty() => {
                 let goals: Vec<Goal<'_>> = body.iter().map(Goal::of).collect();
-                self.model.solve(&goals, &BTreeSet::new(), &mut Bindings::default(), &mut |_| true)
+                Search(&self.model).solve(&goals, &BTreeSet::new(), &mut Bindings::default(), &mut |_| true)
             }
             _ => false,
         };
@@ -196,7 +194,7 @@ impl<'a> Checker<'a> {
     fn written(&self, atom: &Atom) -> bool {
         self.outcome.base().rules().statements().iter().any(|s| match &s.kind {
             Kind::Rule { head: Head::Atom(head), body } if body.is_empty() => {
-                self.model.solve(&[Goal::Is(head, atom)], &BTreeSet::new(), &mut Bindings::default(), &mut |_| true)
+                Search(&self.model).solve(&[Goal::Is(head, atom)], &BTreeSet::new(), &mut Bindings::default(), &mut |_| true)
             }
             _ => false,
         })
@@ -237,7 +235,7 @@ impl<'a> Checker<'a> {
         goals.push(Goal::Is(head, atom));
         let globals = globals(head, body);
         let as_said = |b: &Bindings| said.iter().all(|(item, because)| self.as_said(item, because, &globals, b));
-        if self.model.solve(&goals, &globals, &mut Bindings::default(), &mut |b| as_said(b)) {
+        if Search(&self.model).solve(&goals, &globals, &mut Bindings::default(), &mut |b| as_said(b)) {
             return Ok(());
         }
         Err(Flaw::NoInstance { atom: atom.clone(), place })
@@ -249,9 +247,9 @@ impl<'a> Checker<'a> {
             (Item::Literal(Literal::Atom { atom, .. }), Because::Absent { pattern, .. }) => b.written(atom) == *pattern,
             (Item::Aggregate(a), Because::Aggregate { elements, .. }) => {
                 let told: BTreeSet<Vec<Term>> = elements.iter().map(|e| e.tuple.clone()).collect();
-                told.len() == elements.len() && told == self.model.tuples(a, globals, b)
+                told.len() == elements.len() && told == Search(&self.model).tuples(a, globals, b)
             }
-            (Item::Conditional { condition, .. }, Because::All { instances, .. }) => self.model.instances(condition, globals, b) == instances.len(),
+            (Item::Conditional { condition, .. }, Because::All { instances, .. }) => Search(&self.model).instances(condition, globals, b) == instances.len(),
             _ => false,
         }
     }
@@ -274,18 +272,23 @@ fn condition(s: &Statement, item: &Item) -> String {
 
 /// The variables that have one value in the whole rule, not one in each element of an aggregate or instance of a condition.
 fn globals(head: &Pattern, body: &[Item]) -> BTreeSet<Name> {
+    let mut out = globals_of(body);
+    head.args.iter().for_each(|a| out.extend(a.vars()));
+    out
+}
+
+/// The same for the body alone.
+pub(super) fn globals_of(body: &[Item]) -> BTreeSet<Name> {
     let mut out = BTreeSet::new();
-    let mut add = |n: &Name, _: usize| {
-        out.insert(n.clone());
-    };
-    head.args.iter().for_each(|a| a.each_var(&mut add));
     for item in body {
         match item {
-            Item::Literal(l) => l.each_var(&mut add),
+            Item::Literal(l) => l.each_var(&mut |n, _| {
+                out.insert(n.clone());
+            }),
             Item::Conditional { .. } => {}
             Item::Aggregate(a) => {
-                a.left.iter().for_each(|(e, _)| e.each_var(&mut add));
-                a.right.iter().for_each(|(_, e)| e.each_var(&mut add));
+                a.left.iter().for_each(|(e, _)| out.extend(e.vars()));
+                a.right.iter().for_each(|(_, e)| out.extend(e.vars()));
             }
         }
     }

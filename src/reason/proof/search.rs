@@ -1,4 +1,4 @@
-//! A plain search over a set of atoms: finds the bindings of variables under which conditions of a rule hold.
+//! A plain search over atoms that hold: finds the bindings of variables under which conditions of a rule hold.
 
 use std::cell::RefCell;
 use std::cmp::Ordering;
@@ -78,6 +78,12 @@ impl Value {
 }
 
 impl Bindings {
+    /// The same with a way taken.
+    #[must_use]
+    pub fn with(&self, way: &[(Name, Term)]) -> Self {
+        Self(self.0.iter().chain(way).cloned().collect())
+    }
+
     fn get(&self, name: &Name) -> Option<&Term> {
         self.0.iter().rev().find(|(n, _)| n == name).map(|(_, t)| t)
     }
@@ -124,7 +130,7 @@ impl Bindings {
     }
 
     /// Makes an expression equal to a term, giving values to variables; `None` while that cannot be told.
-    fn meet(&mut self, e: &Expr, t: &Term) -> Option<bool> {
+    pub fn meet(&mut self, e: &Expr, t: &Term) -> Option<bool> {
         if let Some(values) = self.values(e) {
             return Some(values.iter().any(|v| matches!(v, Value::Term(x) if x == t)));
         }
@@ -196,6 +202,14 @@ impl Bindings {
         Some(true)
     }
 
+    /// The one value of an expression, if it is known.
+    pub fn value(&self, e: &Expr) -> Option<Term> {
+        match self.values(e)?.as_slice() {
+            [Value::Term(t)] => Some(t.clone()),
+            _ => None,
+        }
+    }
+
     /// An atom with the values known here; `_` stands for anything.
     pub fn written(&self, p: &Pattern) -> String {
         if p.args.is_empty() { p.name.to_string() } else { format!("{}({})", p.name, self.list(&p.args)) }
@@ -205,7 +219,8 @@ impl Bindings {
         args.iter().map(|a| self.write(a)).collect::<Vec<_>>().join(",")
     }
 
-    fn write(&self, e: &Expr) -> String {
+    /// An expression with the values known here; `_` stands for anything.
+    pub fn write(&self, e: &Expr) -> String {
         match (self.values(e).as_deref(), e) {
             (Some([Value::Term(t)]), _) => t.to_string(),
             (_, Expr::Var(..)) => "_".to_owned(),
@@ -226,16 +241,19 @@ fn calculate(op: Op, a: i32, b: i32) -> Option<i32> {
     }
 }
 
-/// The atoms that hold, found by any one argument.
+/// Where the search finds atoms that hold.
+pub trait Holding {
+    /// Those of a predicate whose arguments at some places are known; more than these may be given, fewer not.
+    fn candidates(&self, predicate: (&Name, usize), known: &[(usize, Term)]) -> Vec<Atom>;
+}
+
+/// The atoms of a model, found by any one argument.
 pub struct Model {
     atoms: Vec<Atom>,
     by_predicate: BTreeMap<(Name, usize), Vec<usize>>,
     /// For a predicate and an argument's place: from its value to the atoms, made when first wanted.
     by_argument: RefCell<BTreeMap<(Name, usize, usize), BTreeMap<Term, Vec<usize>>>>,
 }
-
-/// The ways to meet a goal: values of variables that had none.
-type Ways = Vec<Vec<(Name, Term)>>;
 
 impl Model {
     /// A model of these atoms.
@@ -258,7 +276,34 @@ impl Model {
     pub fn holds(&self, atom: &Atom) -> bool {
         self.atoms.binary_search(atom).is_ok()
     }
+}
 
+impl Holding for Model {
+    fn candidates(&self, (name, arity): (&Name, usize), known: &[(usize, Term)]) -> Vec<Atom> {
+        let all: &[usize] = self.by_predicate.get(&(name.clone(), arity)).map_or(&[], Vec::as_slice);
+        let atoms = |numbers: &[usize]| numbers.iter().filter_map(|n| self.atoms.get(*n).cloned()).collect();
+        let Some((place, value)) = known.first() else { return atoms(all) };
+        let mut index = self.by_argument.borrow_mut();
+        let by_value = index.entry((name.clone(), arity, *place)).or_insert_with(|| {
+            let mut made: BTreeMap<Term, Vec<usize>> = BTreeMap::new();
+            for n in all {
+                if let Some(t) = self.atoms.get(*n).and_then(|a| a.args.get(*place)) {
+                    made.entry(t.clone()).or_default().push(*n);
+                }
+            }
+            made
+        });
+        atoms(by_value.get(value).map_or(&[], Vec::as_slice))
+    }
+}
+
+/// The ways to meet a goal: values of variables that had none.
+pub type Ways = Vec<Vec<(Name, Term)>>;
+
+/// A search over atoms that hold.
+pub struct Search<'a>(pub &'a dyn Holding);
+
+impl Search<'_> {
     /// Searches for bindings that meet all goals, until `found` is content with one.
     pub fn solve(&self, goals: &[Goal<'_>], globals: &BTreeSet<Name>, b: &mut Bindings, found: &mut dyn FnMut(&Bindings) -> bool) -> bool {
         if goals.is_empty() {
@@ -285,7 +330,7 @@ impl Model {
     }
 
     /// All ways to meet a goal; `None` while variables lack values that it needs.
-    fn ways(&self, goal: Goal<'_>, globals: &BTreeSet<Name>, b: &Bindings) -> Option<Ways> {
+    pub fn ways(&self, goal: Goal<'_>, globals: &BTreeSet<Name>, b: &Bindings) -> Option<Ways> {
         let yes_no = |yes: bool| if yes { vec![vec![]] } else { vec![] };
         match goal {
             Goal::Is(p, atom) => {
@@ -335,23 +380,16 @@ impl Model {
     }
 
     fn instances_of(&self, p: &Pattern, b: &Bindings) -> Option<Ways> {
-        let all: &[usize] = self.by_predicate.get(&(p.name.clone(), p.args.len())).map_or(&[], Vec::as_slice);
-        let known = p.args.iter().enumerate().find_map(|(n, e)| match b.values(e)?.as_slice() {
-            [Value::Term(t)] => Some((n, t.clone())),
-            _ => None,
-        });
-        let Some((place, value)) = known else { return self.matching(p, all.iter().filter_map(|n| self.atoms.get(*n)), b) };
-        let mut index = self.by_argument.borrow_mut();
-        let by_value = index.entry((p.name.clone(), p.args.len(), place)).or_insert_with(|| {
-            let mut made: BTreeMap<Term, Vec<usize>> = BTreeMap::new();
-            for n in all {
-                if let Some(t) = self.atoms.get(*n).and_then(|a| a.args.get(place)) {
-                    made.entry(t.clone()).or_default().push(*n);
-                }
-            }
-            made
-        });
-        self.matching(p, by_value.get(&value).into_iter().flatten().filter_map(|n| self.atoms.get(*n)), b)
+        let known: Vec<(usize, Term)> = p
+            .args
+            .iter()
+            .enumerate()
+            .filter_map(|(n, e)| match b.values(e)?.as_slice() {
+                [Value::Term(t)] => Some((n, t.clone())),
+                _ => None,
+            })
+            .collect();
+        self.matching(p, self.0.candidates((&p.name, p.args.len()), &known).iter(), b)
     }
 
     /// The different tuples of an aggregate under a binding.
