@@ -9,6 +9,7 @@ mod conflict;
 mod decide;
 pub mod eval;
 pub mod proof;
+pub mod reproduce;
 mod rules;
 pub mod slice;
 pub mod syntax;
@@ -16,9 +17,9 @@ pub mod verify;
 
 pub use base::Base;
 pub use complaints::complaints;
-pub use conflict::{Refusal, minimal_conflict};
-pub use decide::{Budget, Outcome, Reasoner, decide, slice as slice_of};
-pub use proof::{Because, Builder, By, Counted, Failure, Proof, RuleRef, WhyNot};
+pub use conflict::{Refusal, minimal_conflict, unsat_core};
+pub use decide::{Budget, Outcome, Reasoner, arity_of, decide, slice as slice_of};
+pub use proof::{Because, Builder, By, Counted, Fails, Failure, Proof, RuleRef, Way, WhyNot};
 pub use rules::{Rules, Scope, Signature};
 
 /// Why no decision was made; the turn then fails closed with its state unchanged.

@@ -1,10 +1,12 @@
 //! The turn, top to bottom: words to predicates, predicates to a decision, the decision to facts and text.
 
 pub mod again;
+pub mod ask;
 pub mod bases;
 pub mod options;
 pub mod proofs;
 pub mod record;
+pub mod sample;
 #[cfg(test)]
 mod tests;
 pub mod view;
@@ -14,9 +16,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::domain::Domain;
 use crate::facts::change::effects_to_changes;
-use crate::facts::{Committed, Installed, Opened, SessionKey, Store, StoreError};
+use crate::facts::{Change, Committed, Installed, Opened, SessionKey, Store, StoreError};
 use crate::ontology::{Admission, Refused};
-use crate::reason::{self, Outcome, ReasonError};
+use crate::reason::{self, Outcome, ReasonError, Reasoner};
 use crate::render::{Render, Say, Tone};
 use crate::state::Conversation;
 use crate::term::{Atom, Name, Term};
@@ -25,6 +27,7 @@ use crate::understand::{Context, Heard, Understand};
 use bases::Bases;
 pub use options::{Clock, Options};
 pub use record::{TurnRecord, Why};
+use sample::Sampler;
 
 /// Longest utterance that is listened to, in bytes; a longer one is answered politely and changes nothing.
 pub const MAX_UTTERANCE: usize = 4000;
@@ -43,6 +46,7 @@ pub struct Engine {
     last: Mutex<Vec<Arc<Decided>>>,
     /// Sites that this engine has seen begun.
     begun: Mutex<BTreeSet<Name>>,
+    sampler: Sampler,
 }
 
 /// A translator over the names of a site's kb version and, where names are shared facts, of their revision.
@@ -63,6 +67,19 @@ pub struct Decided {
     pub outcome: Outcome,
     opened: Opened,
     shared: Vec<crate::facts::Fact>,
+}
+
+/// What a turn is decided on.
+struct Before {
+    opened: Opened,
+    revision: u64,
+    shared: Vec<crate::facts::Fact>,
+    heard: Heard,
+    texts: Vec<String>,
+    admission: Admission,
+    facts: Vec<Atom>,
+    base: reason::Base,
+    tone: Tone,
 }
 
 /// What a speaker said: words, or predicates from somebody who translated already.
@@ -128,6 +145,7 @@ impl Engine {
             ears: Mutex::default(),
             last: Mutex::default(),
             begun: Mutex::default(),
+            sampler: Sampler::default(),
         }
     }
 
@@ -194,51 +212,14 @@ impl Engine {
             return Ok(record::from_entry(&before));
         }
         let at = self.options.clock.now();
-        let opened = self.store.open(key, role)?;
-        let (revision, shared) = self.store.shared(&key.site)?;
-
-        let (heard, texts) = self.understand(said, role, &opened)?;
-        let admission = self.domain.ontology.admit(role, &texts);
-        let facts = self.facts(role, &opened, &admission, &heard)?;
-        let base = self.base(&key.site, role, opened.kb_version, revision, &shared)?;
-        let outcome = reason::decide(&base, &facts, self.options.reasoner, &self.options.budget).inspect_err(|e| self.keep_reproducer(e))?;
+        let before = self.read(key, role, said)?;
+        let outcome = self.decide(&before)?;
         let decision = Decision::read(&outcome);
-        let (changes, denied) = effects_to_changes(&decision.effects, &self.domain.ontology, role);
-        if let Some(d) = denied.first() {
-            return Err(TurnError::Denied(d.to_string()));
-        }
-
-        let says = says(&decision.actions, &admission);
-        let tone = Tone { role: role.to_owned(), turn: opened.turn + 1, first: opened.turn == 0, conversation: conversation(&opened.key) };
-        let text = self.domain.templates.render(&says, &tone);
-        let mut record = TurnRecord {
-            site: key.site.to_string(),
-            session: key.session.to_string(),
-            epoch: opened.epoch,
-            turn: opened.turn + 1,
-            role: role.to_owned(),
-            at,
-            said: match said {
-                Said::Text(t) => Some((*t).to_owned()),
-                Said::Predicates(_) => None,
-                Said::Before(r) => r.said.clone(),
-            },
-            heard_by: heard.by.to_owned(),
-            confidence: heard.confidence,
-            arrived: texts,
-            unsure: heard.unsure.iter().map(record::UnsureText::from).collect(),
-            predicates: admission.admitted.iter().map(|(_, a)| a.clone()).collect(),
-            refused: admission.refused.iter().map(record::RefusedText::from).collect(),
-            actions: decision.actions.iter().map(|a| a.action.clone()).collect(),
-            effects: changes.iter().map(ToString::to_string).collect(),
-            ended: decision.ended.clone(),
-            text,
-            state: view::state(&decision.view),
-            why: vec![],
-        };
+        let (mut record, says, changes) = self.draft(&before, &decision, said, role, at)?;
         if self.options.explain {
-            record.why = record::why(&outcome, &decision.actions, &self.provenance(&opened, &shared));
+            record.why = record::why(&outcome, &decision.actions, &self.provenance(&before.opened, &before.shared));
         }
+        let Before { opened, revision, shared, base, facts, tone, .. } = before;
 
         let mut commit = opened.turn(at);
         commit.shared_read = Some(revision);
@@ -255,11 +236,66 @@ impl Engine {
             last.truncate(REMEMBERED - 1);
             last.insert(0, Arc::new(Decided { key: key.clone(), acts: decision.actions, outcome, opened, shared }));
         }
+        self.sampler.offer(&self.options, &base, &facts);
         // The model's wording comes after the commit: it may be slow, and it can change nothing.
         if let Some(render) = &self.render {
             record.text = render.render(&says, &tone);
         }
         Ok(record)
+    }
+
+    /// The reading half of a turn: what was said as predicates, and all facts it is decided on.
+    fn read(&self, key: &SessionKey, role: &str, said: &Said<'_>) -> Result<Before, TurnError> {
+        let opened = self.store.open(key, role)?;
+        let (revision, shared) = self.store.shared(&key.site)?;
+        let (heard, texts) = self.understand(said, role, &opened)?;
+        let admission = self.domain.ontology.admit(role, &texts);
+        let facts = self.facts(role, &opened, &admission, &heard)?;
+        let base = self.base(&key.site, role, opened.kb_version, revision, &shared)?;
+        let tone = Tone { role: role.to_owned(), turn: opened.turn + 1, first: opened.turn == 0, conversation: conversation(&opened.key) };
+        Ok(Before { opened, revision, shared, heard, texts, admission, facts, base, tone })
+    }
+
+    /// The decision; where a sample showed that the engines differ, clingo confirms from then on.
+    fn decide(&self, before: &Before) -> Result<Outcome, ReasonError> {
+        let how = if self.sampler.doubtful() { Reasoner::Confirm } else { self.options.reasoner };
+        reason::decide(&before.base, &before.facts, how, &self.options.budget).inspect_err(|e| sample::keep_reproducer(&self.options, e))
+    }
+
+    /// The record of a decision, what it says, and what it changes: nothing of it has happened yet.
+    fn draft(&self, before: &Before, decision: &Decision, said: &Said<'_>, role: &str, at: i64) -> Result<(TurnRecord, Vec<Say>, Vec<Change>), TurnError> {
+        let (changes, denied) = effects_to_changes(&decision.effects, &self.domain.ontology, role);
+        if let Some(d) = denied.first() {
+            return Err(TurnError::Denied(d.to_string()));
+        }
+        let Before { opened, heard, admission, tone, .. } = before;
+        let says = says(&decision.actions, &admission.admitted);
+        let record = TurnRecord {
+            site: opened.key.site.to_string(),
+            session: opened.key.session.to_string(),
+            epoch: opened.epoch,
+            turn: opened.turn + 1,
+            role: role.to_owned(),
+            at,
+            said: match said {
+                Said::Text(t) => Some((*t).to_owned()),
+                Said::Predicates(_) => None,
+                Said::Before(r) => r.said.clone(),
+            },
+            heard_by: heard.by.to_owned(),
+            confidence: heard.confidence,
+            arrived: before.texts.clone(),
+            unsure: heard.unsure.iter().map(record::UnsureText::from).collect(),
+            predicates: admission.admitted.iter().map(|(_, a)| a.clone()).collect(),
+            refused: admission.refused.iter().map(record::RefusedText::from).collect(),
+            actions: decision.actions.iter().map(|a| a.action.clone()).collect(),
+            effects: changes.iter().map(ToString::to_string).collect(),
+            ended: decision.ended.clone(),
+            text: self.domain.templates.render(&says, tone),
+            state: view::state(&decision.view),
+            why: vec![],
+        };
+        Ok((record, says, changes))
     }
 
     /// Begins the site if it is new; comparing the facts of one that is known costs more than a turn, so once is enough.
@@ -298,17 +334,6 @@ impl Engine {
             texts.push("unclear".to_owned());
         }
         Ok((heard, texts))
-    }
-
-    /// Engines that disagree leave a file that `duologue replay` runs; that it cannot be written changes nothing for the speaker.
-    fn keep_reproducer(&self, error: &ReasonError) {
-        let ReasonError::Disagreement { difference, reproducer } = error else { return };
-        let name = format!("duologue-disagreement-{}.lp", self.options.clock.now());
-        let place = self.options.reproducers.clone().unwrap_or_else(std::env::temp_dir).join(name);
-        match std::fs::write(&place, reproducer) {
-            Ok(()) => tracing::error!("the engines disagree ({difference}); `duologue replay {}` shows it", place.display()),
-            Err(e) => tracing::error!("the engines disagree ({difference}); the reproducer could not be written: {e}"),
-        }
     }
 
     /// The translator over the names of this kb version: a food that was added is understood as soon as it can be ordered.
@@ -372,39 +397,10 @@ impl Engine {
         self.bases.get((site, role, version), (revision, shared), rules, || self.store.kb(site, version).map_err(TurnError::from))
     }
 
-    /// What a turn would come to, decided on what the store holds now and then forgotten.
-    pub fn what_if(&self, key: &SessionKey, role: &str, predicates: &[String]) -> Result<TurnRecord, TurnError> {
-        self.check_role(role)?;
-        self.begin_site(&key.site)?;
-        let opened = self.store.open(key, role)?;
-        let (revision, shared) = self.store.shared(&key.site)?;
-        let admission = self.domain.ontology.admit(role, predicates);
-        let facts = self.facts(role, &opened, &admission, &Heard::default())?;
-        let base = self.base(&key.site, role, opened.kb_version, revision, &shared)?;
-        let outcome = reason::decide(&base, &facts, self.options.reasoner, &self.options.budget)?;
-        let decision = Decision::read(&outcome);
-        let (changes, _) = effects_to_changes(&decision.effects, &self.domain.ontology, role);
-        let tone = Tone { role: role.to_owned(), turn: opened.turn + 1, first: opened.turn == 0, conversation: conversation(&opened.key) };
-        Ok(TurnRecord {
-            role: role.to_owned(),
-            predicates: admission.admitted.iter().map(|(_, a)| a.clone()).collect(),
-            actions: decision.actions.iter().map(|a| a.action.clone()).collect(),
-            effects: changes.iter().map(ToString::to_string).collect(),
-            text: self.domain.templates.render(&says(&decision.actions, &admission), &tone),
-            state: view::state(&decision.view),
-            ..TurnRecord::default()
-        })
-    }
-
     /// The state after the session's last turn, if it has taken one.
     pub fn last_state(&self, opened: &Opened) -> Option<crate::state::State> {
         let last = self.store.last_turn(&opened.key, opened.epoch).ok()??;
         Some(record::from_entry(&last).state)
-    }
-
-    /// The last decision of a session, if the options say that decisions are remembered.
-    pub fn decided(&self, key: &SessionKey) -> Option<Arc<Decided>> {
-        self.last.lock().unwrap_or_else(PoisonError::into_inner).iter().find(|d| d.key == *key).cloned()
     }
 
     /// Who brought a fact about, as that decision knew it.
@@ -488,7 +484,7 @@ impl Decision {
 /// The reply phase stands at the position of the input it answers.
 const REPLIES: i32 = 2;
 
-fn says(actions: &[Act], admission: &Admission) -> Vec<Say> {
-    let input = |act: &Act| (act.place.0 == REPLIES).then(|| admission.admitted.iter().find(|(at, _)| *at == act.place.1).map(|(_, a)| a.clone())).flatten();
+fn says(actions: &[Act], inputs: &[(i32, Atom)]) -> Vec<Say> {
+    let input = |act: &Act| (act.place.0 == REPLIES).then(|| inputs.iter().find(|(at, _)| *at == act.place.1).map(|(_, a)| a.clone())).flatten();
     actions.iter().map(|a| Say { action: a.action.clone(), input: input(a) }).collect()
 }

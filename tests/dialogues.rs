@@ -1,4 +1,4 @@
-//! Every dialogue file of `tests/dialogues`, each dialogue one test, each run by the evaluator alone and confirmed by clingo.
+//! Every dialogue file of `tests/dialogues`, each dialogue one test, each run by the evaluator alone, confirmed by clingo, and with its proofs checked.
 
 #![allow(
     clippy::unwrap_used,
@@ -34,19 +34,21 @@ fn main() {
         let invariants = Arc::new(Invariants::load(&domain).unwrap_or_else(|found| panic!("{found:?}")));
         let all = dialogues::read(&std::fs::read_to_string(&file).unwrap()).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
         for dialogue in all {
-            for (how, reasoner) in [("fast", Reasoner::Fast), ("confirm", Reasoner::Confirm)] {
+            for (how, reasoner, proofs) in [("fast", Reasoner::Fast, false), ("confirm", Reasoner::Confirm, false), ("proofs", Reasoner::Fast, true)] {
                 let (domain, invariants, dialogue) = (domain.clone(), invariants.clone(), dialogue.clone());
                 let name = format!("{stem}::{}::{how}", dialogue.id);
-                trials.push(Trial::test(name, move || run(&dialogue, &domain, invariants.as_ref().as_ref(), reasoner)));
+                trials.push(Trial::test(name, move || run(&dialogue, &domain, invariants.as_ref().as_ref(), reasoner, proofs)));
             }
         }
     }
     libtest_mimic::run(&arguments, trials).exit();
 }
 
-fn run(dialogue: &Dialogue, domain: &Domain, invariants: Option<&Invariants>, reasoner: Reasoner) -> Result<(), Failed> {
-    let options = Options { reasoner, clock: Clock::Fixed(0), ..Options::default() };
+/// With `proofs`, the proofs of everything decided are checked by code that shares nothing with what made them.
+fn run(dialogue: &Dialogue, domain: &Domain, invariants: Option<&Invariants>, reasoner: Reasoner, proofs: bool) -> Result<(), Failed> {
+    let options = Options { reasoner, clock: Clock::Fixed(0), remember: proofs, ..Options::default() };
     let engine = dialogues::fresh(domain, Arc::new(MemoryStore::default()), options);
-    let outcome = dialogues::run(dialogue, &engine, false, invariants);
+    let outcome =
+        dialogues::run_and(dialogue, &engine, false, invariants, &mut |engine, key| if proofs { dialogues::flaws_of_proofs(engine, key) } else { vec![] });
     if outcome.differences.is_empty() { Ok(()) } else { Err(format!("{}: {:#?}", outcome.title, outcome.differences).into()) }
 }

@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, IsTerminal};
 
-use super::common::{Failure, Listen, Place, join, split_atoms};
+use super::common::{Failure, Listen, Place, join, split_atoms, state_lines};
 use super::why;
 use crate::facts::SessionKey;
 use crate::ontology::Scope;
@@ -223,19 +223,7 @@ impl Chat {
 }
 
 fn print_state(state: &State) {
-    for line in &state.order {
-        println!("{}. {}{}", line.i, line.item, mods(&line.mods));
-        for part in &line.parts {
-            println!("     {}: {}{}", part.slot, part.dish.as_deref().unwrap_or("(open)"), mods(&part.mods));
-        }
-    }
-    if let Some(price) = state.price {
-        println!("total so far: ${}.{:02}", price / 100, price % 100);
-    }
-}
-
-fn mods(mods: &[String]) -> String {
-    if mods.is_empty() { String::new() } else { format!(" [{}]", mods.join(", ")) }
+    state_lines(state).iter().for_each(|l| println!("{l}"));
 }
 
 fn trace(record: &TurnRecord) {

@@ -9,6 +9,7 @@ use crate::domain::{Domain, Files};
 use crate::facts::{self, CommitRule, StoreError};
 use crate::llm::{BlockingModel, ModelConfig, RemoteModel};
 use crate::reason::Reasoner;
+use crate::state::State;
 use crate::term::Atom;
 use crate::turn::{Engine, Options};
 use crate::understand::hybrid::{DEFAULT_BELOW, HybridUnderstand};
@@ -28,6 +29,9 @@ pub struct Place {
     /// Which engines decide: `confirm` lets clingo confirm every decision, `fast` and `clingo` take one alone.
     #[arg(long, value_enum, default_value = "confirm")]
     pub reasoner: How,
+    /// With `fast`, let clingo confirm every N-th decision after the reply (0: none); after a difference it confirms all.
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    pub sample: u64,
     /// When menu changes become visible: when no session of the site is open, or at the manager's quit.
     #[arg(long, value_enum, default_value = "idle")]
     pub commit: When,
@@ -76,7 +80,7 @@ impl Place {
 
     /// The options that the flags give.
     pub fn options(&self) -> Options {
-        Options { reasoner: self.reasoner.into(), ..Options::default() }
+        Options { reasoner: self.reasoner.into(), sample: self.sample, ..Options::default() }
     }
 
     /// When menu changes become visible.
@@ -210,6 +214,22 @@ impl From<Vec<Diagnostic>> for Failure {
 /// Atoms in one line.
 pub fn join(atoms: &[Atom]) -> String {
     atoms.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
+}
+
+/// The state, line by line.
+pub fn state_lines(state: &State) -> Vec<String> {
+    let mut out = vec![];
+    for line in &state.order {
+        out.push(format!("{}. {}{}", line.i, line.item, mods(&line.mods)));
+        out.extend(line.parts.iter().map(|p| format!("     {}: {}{}", p.slot, p.dish.as_deref().unwrap_or("(open)"), mods(&p.mods))));
+    }
+    out.extend(state.shows.iter().map(|(what, values)| format!("{what}: {}", values.join(", "))));
+    out.extend(state.price.filter(|_| !state.order.is_empty()).map(|price| format!("total so far: ${}.{:02}", price / 100, price % 100)));
+    out
+}
+
+fn mods(mods: &[String]) -> String {
+    if mods.is_empty() { String::new() } else { format!(" [{}]", mods.join(", ")) }
 }
 
 /// Splits `a(1,2), b. c` at commas, points and blanks outside parentheses and quotes.

@@ -1,11 +1,9 @@
 //! `duologue replay`: decides every turn of a store's log again, on fresh memory, and compares.
 
-use std::sync::Arc;
-
 use super::common::{Failure, Place};
 use crate::diag::Source;
 use crate::facts;
-use crate::reason::{Base, Budget, Reasoner, Rules, Signature, decide};
+use crate::reason::reproduce;
 use crate::turn::TurnRecord;
 use crate::turn::again::{Again, Taken};
 
@@ -75,16 +73,7 @@ fn told(r: &TurnRecord) -> String {
 /// Decides a reproducer by both engines.
 fn reproduce(path: &str) -> Result<bool, Failure> {
     let text = std::fs::read_to_string(path).map_err(|e| Failure::Other(format!("{path}: {e}")))?;
-    let rules = Rules::load(&[Source::new(path, &text)], &Signature::default())?;
-    let base = Base::build(&Arc::new(rules), &[], &[]).map_err(|e| Failure::Other(e.to_string()))?;
-    match decide(&base, &[], Reasoner::Confirm, &Budget::default()) {
-        Ok(outcome) => {
-            println!("the engines agree on {} shown atoms", outcome.shown().len());
-            Ok(true)
-        }
-        Err(e) => {
-            println!("{e}");
-            Ok(false)
-        }
-    }
+    let replayed = reproduce::replay(&Source::new(path, &text)).map_err(|e| Failure::Other(e.to_string()))?;
+    print!("{}", replayed.text());
+    Ok(replayed.agrees())
 }

@@ -11,12 +11,12 @@ use crate::eval::dialogues::{self, Outcome};
 use crate::eval::invariants::Invariants;
 use crate::facts::{MemoryStore, SessionKey, Store};
 use crate::ontology::Scope;
-use crate::turn::{Clock, Options, Said};
+use crate::turn::{Clock, Engine, Options, Said};
 
 /// Arguments of `test`.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  duologue test tests/dialogues\n  duologue test my_dialogues.yaml --understanding embedded\n  duologue test --adversary 7 --steps 100000 --reasoner fast"
+    after_help = "Examples:\n  duologue test tests/dialogues\n  duologue test my_dialogues.yaml --understanding embedded\n  duologue test --adversary 7 --steps 100000 --reasoner fast\n  duologue test tests/dialogues --proofs"
 )]
 pub struct Arguments {
     /// Dialogue files (.yaml) or folders of them.
@@ -32,6 +32,9 @@ pub struct Arguments {
     /// How many turns the adversary takes.
     #[arg(long, default_value_t = 1000)]
     steps: usize,
+    /// Check the proofs of every turn too: each step against the author's rule, in clingo's model of the whole program.
+    #[arg(long)]
+    proofs: bool,
     /// As JSON.
     #[arg(long)]
     json: bool,
@@ -41,7 +44,7 @@ pub struct Arguments {
 pub fn run(a: &Arguments) -> Result<bool, Failure> {
     let domain = a.place.load()?;
     let invariants = Invariants::load(&domain).map_err(Failure::Domain)?;
-    let options = Options { clock: Clock::Fixed(0), ..a.place.options() };
+    let options = Options { clock: Clock::Fixed(0), remember: a.proofs, ..a.place.options() };
     if let Some(seed) = a.adversary {
         return adversary(a, &domain, invariants.as_ref(), &options, seed);
     }
@@ -73,7 +76,7 @@ pub fn run(a: &Arguments) -> Result<bool, Failure> {
             let store: Arc<dyn Store> = Arc::new(MemoryStore::new(a.place.rule()));
             let engine = dialogues::fresh(domain, store, options.clone());
             let engine = if words { listen.equip(engine)? } else { engine };
-            outcomes.push(dialogues::run(&d, &engine, words, invariants.as_ref()));
+            outcomes.push(dialogues::run_and(&d, &engine, words, invariants.as_ref(), &mut |engine, key| flaws(a, engine, key)));
         }
     }
     let failed = outcomes.iter().filter(|o| !o.differences.is_empty()).count();
@@ -93,6 +96,10 @@ pub fn run(a: &Arguments) -> Result<bool, Failure> {
         println!("{} dialogues, {} turns: {} hold, {failed} differ", outcomes.len(), outcomes.iter().map(|o| o.turns).sum::<usize>(), outcomes.len() - failed);
     }
     Ok(failed == 0)
+}
+
+fn flaws(a: &Arguments, engine: &Engine, key: &SessionKey) -> Vec<String> {
+    if a.proofs { dialogues::flaws_of_proofs(engine, key) } else { vec![] }
 }
 
 /// A file whose name begins with another domain's name is run on that domain.
@@ -138,7 +145,7 @@ fn adversary(a: &Arguments, domain: &Domain, invariants: Option<&Invariants>, op
             let before = invariants.map(|i| i.before(&engine, &key, &role));
             trace.push(format!("{session}: {}", said.join(" ")));
             taken += 1;
-            let found = match engine.turn(&key, &role, &Said::Predicates(&said), None) {
+            let mut found = match engine.turn(&key, &role, &Said::Predicates(&said), None) {
                 Err(e) => vec![format!("error: {e}")],
                 Ok(record) => {
                     admitted += record.predicates.len();
@@ -149,6 +156,7 @@ fn adversary(a: &Arguments, domain: &Domain, invariants: Option<&Invariants>, op
                     }
                 }
             };
+            found.extend(flaws(a, &engine, &key));
             if !found.is_empty() {
                 broken += 1;
                 println!("broken: {}", found.join("; "));

@@ -4,11 +4,13 @@ use std::fmt::Write;
 
 use serde_json::{Value, json};
 
-use super::common::{Failure, Place, join, split_atoms};
+use super::common::{Failure, Place, join, split_atoms, state_lines};
 use crate::facts::{self, SessionKey};
-use crate::term::{Atom, Term};
+use crate::state::State;
+use crate::term::Atom;
 use crate::turn::again::Again;
-use crate::turn::{Engine, Options, TurnRecord};
+use crate::turn::ask::WhatIf;
+use crate::turn::{Act, Decided, Engine, Options, TurnRecord};
 
 /// Arguments of `why`.
 #[derive(clap::Args)]
@@ -84,8 +86,13 @@ pub fn run(a: &Arguments) -> Result<bool, Failure> {
     let is = taken.is.map_err(|e| Failure::Other(e.to_string()))?;
     let (engine, key) = (again.engine(), SessionKey::new(&a.site, &session));
     if let (Some(predicates), true) = (&a.r#if, a.json) {
-        let record = engine.what_if(&key, &is.role, &split_atoms(predicates)).map_err(|e| Failure::Other(e.to_string()))?;
-        println!("{}", told(&record));
+        let answer = match engine.what_if(&key, &is.role, &split_atoms(predicates)).map_err(|e| Failure::Other(e.to_string()))? {
+            WhatIf::Said { record, .. } => told(&record),
+            WhatIf::Earlier { role, changes, gone, come, text } => {
+                json!({ "said_before_by": role, "changes": changes, "gone": gone, "come": come, "text": text })
+            }
+        };
+        println!("{answer}");
         return Ok(true);
     }
     if a.json {
@@ -118,32 +125,60 @@ pub fn because(engine: &Engine, key: &SessionKey, which: &str) -> Result<String,
     for act in decided.acts.iter().filter(|act| which.is_empty() || act.action.to_string().contains(which)) {
         let Some(proof) = decided.outcome.why(&act.shown()) else { continue };
         let _ = match which {
-            "" => writeln!(out, "{}\n  {}", act.action, proof.sentence(&told)),
+            "" => writeln!(out, "{}\n  {}{}", act.action, proof.sentence(&told), together(engine, &decided, act)),
             _ => write!(out, "{}", proof.tree(&told)),
         };
     }
     if out.is_empty() { Err(format!("the last reply has no action `{which}`; its actions are {}", actions(&decided.acts))) } else { Ok(out) }
 }
 
-fn actions(acts: &[crate::turn::Act]) -> String {
+/// Which requests do not go together, where the action refuses one.
+fn together(engine: &Engine, decided: &Decided, act: &Act) -> String {
+    let all: Vec<String> = engine.takes_all_of(decided, act).iter().map(ToString::to_string).collect();
+    if all.is_empty() { String::new() } else { format!("\n  it takes {}: without any one of them this reply would not be given", all.join(" and ")) }
+}
+
+fn actions(acts: &[Act]) -> String {
     join(&acts.iter().map(|a| a.action.clone()).collect::<Vec<_>>())
 }
 
 /// What kept the rules from deriving an action or any other atom in the last decision of a session.
 pub fn why_not(engine: &Engine, key: &SessionKey, text: &str) -> Result<String, String> {
-    let (Some(decided), Ok(atom)) = (engine.decided(key), Atom::parse(text)) else {
-        return Err("say it as a predicate, after a first turn: for example recommend(category,\"Bean Burrito\")".to_owned());
-    };
-    // An action is derived inside `act`, at whatever place.
-    let place = decided.acts.iter().find(|a| a.action.name == atom.name).map_or((2, 1), |a| a.place);
-    let shown = Atom::new("act", vec![Term::Int(place.0), Term::Int(place.1), atom.to_term()]);
-    let is_action = engine.domain().ontology.actions.iter().any(|f| f.name == atom.name);
-    Ok(decided.outcome.why_not(if is_action { &shown } else { &atom }).text())
+    let Some(decided) = engine.decided(key) else { return Err("nothing was decided in this lane yet".to_owned()) };
+    if text.is_empty() {
+        return Err("say what did not come about, such as /whynot recommend(_,\"Bean Burrito\"); _ stands for anything".to_owned());
+    }
+    Ok(engine.why_not(&decided, text)?.text(&|a: &Atom| engine.told_by(&decided, a)))
 }
 
 /// What a turn would come to, decided on a copy of the facts and thrown away.
 pub fn what_if(engine: &Engine, key: &SessionKey, role: &str, text: &str) -> Result<String, String> {
-    let record = engine.what_if(key, role, &split_atoms(text)).map_err(|e| e.to_string())?;
-    let changes = if record.effects.is_empty() { "none".to_owned() } else { record.effects.join("; ") };
-    Ok(format!("actions: {}\nchanges: {changes}\nit would say: {}\n", join(&record.actions), record.text))
+    let mut out = String::new();
+    let _ = match engine.what_if(key, role, &split_atoms(text)).map_err(|e| e.to_string())? {
+        WhatIf::Said { record, before } => said(&mut out, &record, &before),
+        WhatIf::Earlier { role, changes, gone, come, text } => {
+            let changes = if changes.is_empty() { "it changes nothing".to_owned() } else { changes.join("; ") };
+            let same = gone.is_empty() && come.is_empty();
+            let lines = gone.iter().map(|a| format!("  - {a}\n")).chain(come.iter().map(|a| format!("  + {a}\n"))).collect::<String>();
+            let then = if same { "  the reply would have been the same\n".to_owned() } else { format!("{lines}  it would have said: {text}\n") };
+            write!(out, "if {role} had said so before your last turn ({changes}):\n{then}")
+        }
+    };
+    out.push_str("  (nothing was changed)\n");
+    Ok(out)
+}
+
+fn said(out: &mut String, record: &TurnRecord, before: &State) -> std::fmt::Result {
+    writeln!(out, "it would say: {}\n  actions: {}", record.text, join(&record.actions))?;
+    let (was, is) = (state_lines(before), state_lines(&record.state));
+    for line in was.iter().filter(|l| !is.contains(l)) {
+        writeln!(out, "  - {line}")?;
+    }
+    for line in is.iter().filter(|l| !was.contains(l)) {
+        writeln!(out, "  + {line}")?;
+    }
+    for effect in record.effects.iter().filter(|e| !e.contains(" session ")) {
+        writeln!(out, "  for everybody: {effect}")?;
+    }
+    record.ended.as_ref().map_or(Ok(()), |end| writeln!(out, "  the conversation would end: {end}"))
 }

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::invariants::Invariants;
 use crate::facts::{SessionKey, Store};
+use crate::reason::proof::check;
 use crate::state::{Line, State};
 use crate::term::{Atom, Term};
 use crate::turn::{Engine, Said, TurnRecord};
@@ -158,6 +159,27 @@ pub fn read(text: &str) -> Result<Vec<Dialogue>, String> {
 /// Runs one dialogue on an engine with an empty store. With `words` what is said goes through the engine's translator,
 /// otherwise the scripted predicates are taken.
 pub fn run(dialogue: &Dialogue, engine: &Engine, words: bool, invariants: Option<&Invariants>) -> Outcome {
+    run_and(dialogue, engine, words, invariants, &mut |_, _| vec![])
+}
+
+/// What is wrong with the proofs of a session's last decision; the engine must remember decisions.
+pub fn flaws_of_proofs(engine: &Engine, key: &SessionKey) -> Vec<String> {
+    let Some(decided) = engine.decided(key) else { return vec!["proofs: the decision is not remembered".to_owned()] };
+    match check::decision(&decided.outcome) {
+        Ok(Ok(_)) => vec![],
+        Ok(Err(flaw)) => vec![format!("proofs: {flaw}")],
+        Err(e) => vec![format!("proofs: {e}")],
+    }
+}
+
+/// The same, with something else to look at after every turn; what it says are differences.
+pub fn run_and(
+    dialogue: &Dialogue,
+    engine: &Engine,
+    words: bool,
+    invariants: Option<&Invariants>,
+    look: &mut dyn FnMut(&Engine, &SessionKey) -> Vec<String>,
+) -> Outcome {
     let mut out = Outcome { id: dialogue.id.clone(), title: dialogue.title.clone(), ..Outcome::default() };
     let mut lives: Vec<(String, u64, String)> = vec![];
     let mut states: BTreeMap<(String, u64), State> = BTreeMap::new();
@@ -187,6 +209,9 @@ pub fn run(dialogue: &Dialogue, engine: &Engine, words: bool, invariants: Option
                     for what in invariants.after(engine, &before, &record) {
                         differ(what, Some(&record));
                     }
+                }
+                for what in look(engine, &key) {
+                    differ(what, Some(&record));
                 }
                 let life = (session.clone(), record.epoch);
                 if !lives.iter().any(|(s, e, _)| (s, *e) == (&life.0, life.1)) {

@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 use std::time::{Duration, Instant};
 
-use clingo::{ClingoError, Control, Part, ShowType, SolveHandle, SolveMode, SolveResult, Symbol, SymbolType};
+use clingo::{ClingoError, Control, Part, ShowType, SolveHandle, SolveMode, SolveResult, SolverLiteral, Symbol, SymbolType};
 
 use crate::term::{Atom, Name, Term};
 
@@ -140,6 +140,66 @@ fn collect(handle: &mut SolveHandle, limit: Option<Duration>) -> Result<Solved, 
     }
 }
 
+/// A part of `assumed` that no model of the program contains together, and of which every part is in some model; `None` if a model
+/// contains them all. The program must leave these atoms open.
+pub fn core(program: &str, assumed: &[Atom]) -> Result<Option<Vec<Atom>>, SolveError> {
+    let mut control = clingo::control(vec!["--warn=none".into()]).map_err(|e| failed(&e))?;
+    if ground(&mut control, program).is_err() {
+        let told: Vec<String> = messages(program).into_iter().filter(|m| m.error).map(|m| m.text).collect();
+        return Err(SolveError::Failed(told.join("; ")));
+    }
+    let mut literals: Vec<SolverLiteral> = Vec::new();
+    {
+        let mut backend = control.backend().map_err(|e| failed(&e))?;
+        for a in assumed {
+            literals.push(backend.add_atom(Some(symbol(&a.to_term())?)).map_err(|e| failed(&e))?.into());
+        }
+    }
+    let (mut control, found) = refuted(control, &literals)?;
+    let Some(mut needed) = found else { return Ok(None) };
+    // clingo's core is small but not minimal: each literal is left out once.
+    for l in needed.clone().into_iter().rev() {
+        let rest: Vec<SolverLiteral> = needed.iter().copied().filter(|n| *n != l).collect();
+        if rest.len() == needed.len() {
+            continue;
+        }
+        let (back, smaller) = refuted(control, &rest)?;
+        control = back;
+        if let Some(smaller) = smaller {
+            needed = smaller;
+        }
+    }
+    drop(control);
+    Ok(Some(assumed.iter().zip(&literals).filter(|(_, l)| needed.contains(l)).map(|(a, _)| a.clone()).collect()))
+}
+
+/// Solves under assumptions: those that already exclude every model, or nothing if there is a model.
+fn refuted(control: Control, assumed: &[SolverLiteral]) -> Result<(Control, Option<Vec<SolverLiteral>>), SolveError> {
+    let mut handle = control.solve(SolveMode::YIELD, assumed).map_err(|e| failed(&e))?;
+    let found = (|| {
+        handle.resume()?;
+        if handle.model()?.is_some() {
+            return Ok(None);
+        }
+        // An empty core means that there is no model whatever is assumed.
+        handle.core().map(Some)
+    })();
+    let control = handle.close().map_err(|e| failed(&e))?;
+    Ok((control, found.map_err(|e| failed(&e))?))
+}
+
+fn symbol(t: &Term) -> Result<Symbol, SolveError> {
+    match t {
+        Term::Int(n) => Ok(Symbol::create_number(*n)),
+        Term::Str(text) => Symbol::create_string(text).map_err(|e| failed(&e)),
+        Term::Const(name) => Symbol::create_id(name, true).map_err(|e| failed(&e)),
+        Term::Fun(name, args) => {
+            let args = args.iter().map(symbol).collect::<Result<Vec<_>, _>>()?;
+            Symbol::create_function(name, &args, true).map_err(|e| failed(&e))
+        }
+    }
+}
+
 fn atom(s: Symbol) -> Result<Atom, SolveError> {
     term(s)?.to_atom().ok_or(SolveError::Unrepresentable)
 }
@@ -175,6 +235,15 @@ mod tests {
         assert!(text.contains("syntax error"), "{text}");
         let odd = messages("p(a+1). r.");
         assert!(odd.iter().any(|m| m.error && m.text.contains("operation undefined")), "{odd:?}");
+    }
+
+    #[test]
+    fn finds_what_does_not_go_together() {
+        let atoms = |t: &str| t.split(' ').map(|a| Atom::parse(a).unwrap()).collect::<Vec<_>>();
+        let program = "{ in(1,a); in(2,\"B\"); in(3,f(c)); in(4,d) }. bad :- in(1,a), in(3,f(c)). bad :- in(2,\"B\"), not in(4,d). :- bad.";
+        assert_eq!(core(program, &atoms("in(1,a) in(2,\"B\") in(3,f(c)) in(4,d)")).unwrap(), Some(atoms("in(1,a) in(3,f(c))")));
+        assert_eq!(core(program, &atoms("in(1,a) in(2,\"B\") in(4,d)")).unwrap(), None);
+        assert_eq!(core("{ p(1) }. :- not q.  q :- r.", &atoms("p(1)")).unwrap(), Some(vec![]));
     }
 
     #[test]

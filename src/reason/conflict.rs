@@ -1,8 +1,13 @@
 //! Which of several requests do not go together: the smallest part of what was said that still leads to a refusal.
 
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use super::analyse::heads;
 use super::base::Base;
 use super::decide::{Budget, Reasoner, decide};
-use super::{Outcome, ReasonError};
+use super::syntax::{Head, Kind, Predicate};
+use super::{Outcome, ReasonError, clingo, slice};
 use crate::term::Atom;
 
 /// What counts as the refusal.
@@ -49,6 +54,66 @@ pub fn minimal_conflict(base: &Base, facts: &[Atom], candidates: &[Atom], refusa
     Some(needed)
 }
 
+/// More requests than these are not put to the solver: what depends on which of them were made grows too fast.
+const MOST: usize = 12;
+
+/// The reference: a part of `candidates` that leads to the refusal whatever else of them is said or not, and of which no part does.
+/// clingo finds it as an unsatisfiable core of assumptions over the whole program in which every candidate is left open.
+///
+/// `None` if some choice of the others prevents the refusal, so that it takes what was not said as well. What [`minimal_conflict`]
+/// finds is a part of it: there, what is left out is known not to be said.
+pub fn unsat_core(base: &Base, facts: &[Atom], candidates: &[Atom], refusal: Refusal<'_>) -> Result<Option<Vec<Atom>>, ReasonError> {
+    if candidates.len() > MOST {
+        return Err(ReasonError::OverBudget { what: "requests in a conflict", limit: MOST as u64 });
+    }
+    let rest: Vec<Atom> = facts.iter().filter(|f| !candidates.contains(f)).cloned().collect();
+    let mut program = slice::Slice { rules: rules_for(base, refusal), facts: slice::whole(base, &rest).facts }.text();
+    for c in candidates {
+        let _ = writeln!(program, "{{ {c} }}.");
+    }
+    if let Refusal::Shown(atom) = refusal {
+        let _ = writeln!(program, ":- {atom}.");
+    }
+    program.push_str("#show.\n");
+    let found = clingo::core(&program, candidates).map_err(|e| ReasonError::Clingo(e.to_string()))?;
+    Ok(found)
+}
+
+/// The rules that the refusal depends on.
+fn rules_for(base: &Base, refusal: Refusal<'_>) -> String {
+    let rules = base.rules();
+    let goal = match refusal {
+        Refusal::Shown(a) => Some((a.name.clone(), a.args.len())),
+        Refusal::NoDecision => None,
+    };
+    let wanted = |head: &Head, open: &BTreeSet<Predicate>| match head {
+        Head::None => goal.is_none(),
+        head => heads(head).iter().any(|p| open.contains(p)),
+    };
+    let mut open: BTreeSet<Predicate> = goal.iter().cloned().collect();
+    loop {
+        let before = open.len();
+        for s in &rules.statements {
+            if let Kind::Rule { head, body } = &s.kind
+                && wanted(head, &open)
+            {
+                open.extend(super::analyse::mentions(head, body).into_iter().map(|(p, _)| p));
+            }
+        }
+        if open.len() == before {
+            break;
+        }
+    }
+    let mut out = String::new();
+    for (s, text) in rules.statements.iter().zip(&rules.texts) {
+        if matches!(&s.kind, Kind::Rule { head, .. } if wanted(head, &open)) || matches!(s.kind, Kind::Const(..)) {
+            out.push_str(text);
+            out.push('\n');
+        }
+    }
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::tests::{atoms, load, signature};
@@ -66,5 +131,20 @@ mod tests {
         let said = atoms("in(1,small). in(2,add(b)). in(3,big)");
         assert_eq!(minimal_conflict(&base, &said, &said, Refusal::NoDecision, &Budget::default()), Some(atoms("in(1,small). in(3,big)")));
         assert_eq!(minimal_conflict(&base, &said[1..], &said, Refusal::NoDecision, &Budget::default()), None);
+    }
+
+    #[test]
+    fn the_solver_finds_the_same_where_nothing_depends_on_what_is_not_said() {
+        let s = signature("", "", "", "in/2");
+        let rules = load("act(refuse) :- in(_,no(X)), in(_,add(X)). act(ask) :- in(_,add(a)), not in(_,sure). :- in(_,big), in(_,small). #show act/1.", &s);
+        let base = Base::build(&rules, &[], &[]).unwrap();
+        let said = atoms("in(1,add(a)). in(2,add(b)). in(3,no(b)). in(4,sure)");
+        let (refuse, ask) = (&atoms("act(refuse)")[0], &atoms("act(ask)")[0]);
+        assert_eq!(unsat_core(&base, &said, &said, Refusal::Shown(refuse)), Ok(Some(atoms("in(2,add(b)). in(3,no(b))"))));
+        assert_eq!(unsat_core(&base, &said, &said[..3], Refusal::Shown(ask)), Ok(None));
+        assert_eq!(unsat_core(&base, &said[..3], &said[..3], Refusal::Shown(ask)), Ok(Some(atoms("in(1,add(a))"))));
+        let said = atoms("in(1,small). in(2,add(b)). in(3,big)");
+        assert_eq!(unsat_core(&base, &said, &said, Refusal::NoDecision), Ok(Some(atoms("in(1,small). in(3,big)"))));
+        assert_eq!(unsat_core(&base, &said[..2], &said[..2], Refusal::NoDecision), Ok(None));
     }
 }

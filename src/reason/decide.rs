@@ -11,7 +11,7 @@ use super::eval::run::Touched;
 use super::eval::store::Relation;
 use super::eval::terms::Terms;
 use super::eval::{Evaluation, FALSE, Limits, Scratch};
-use super::proof::{Builder, Proof, WhyNot};
+use super::proof::{Builder, Proof, WhyNot, why_not};
 use super::rules::Workspace;
 use super::slice::{self, Slice};
 use crate::term::Atom;
@@ -89,7 +89,12 @@ impl Outcome {
 
     /// Why an atom was not derived.
     pub fn why_not(&self, atom: &Atom) -> WhyNot {
-        Builder::new(self).why_not(atom)
+        why_not::why_not(self, &why_not::pattern(atom))
+    }
+
+    /// Why nothing of this form was derived: an atom in which `_` stands for anything.
+    pub fn why_none(&self, pattern: &str) -> Result<WhyNot, String> {
+        Ok(why_not::why_not(self, &why_not::read(pattern)?))
     }
 
     /// Proofs of all shown atoms; shared parts are built once.
@@ -135,6 +140,11 @@ pub fn decide(base: &Base, facts: &[Atom], how: Reasoner, budget: &Budget) -> Re
     Ok(outcome)
 }
 
+/// How many arguments an atom has that is written with `_` for anything.
+pub fn arity_of(pattern: &str) -> Option<usize> {
+    why_not::read(pattern).ok().map(|p| p.args.len())
+}
+
 /// The program that clingo gets to confirm a decision: also what a reproducer holds.
 pub fn slice(base: &Base, facts: &[Atom], budget: &Budget) -> Result<Slice, ReasonError> {
     let mut touched = Touched::new();
@@ -171,7 +181,7 @@ fn compare(outcome: &Outcome, model: &[Atom], slice: &Slice) -> Result<(), Reaso
         (Some(a), _) => format!("only the evaluator derives `{a}`"),
         (None, Some(a)) => format!("only clingo derives `{a}`"),
     };
-    Err(ReasonError::Disagreement { difference, reproducer: slice.text() })
+    Err(ReasonError::Disagreement { reproducer: super::reproduce::write(rules, slice, &difference), difference })
 }
 
 fn evaluate(base: &Base, facts: &[Atom], budget: &Budget, touched: Option<&mut Touched>) -> Result<Outcome, ReasonError> {

@@ -1,7 +1,10 @@
 //! Proofs: which rule derived an atom, from which facts, and what had to be absent; and why an atom was not derived.
 
 mod build;
+pub mod check;
+mod search;
 mod text;
+pub(super) mod why_not;
 
 use std::sync::Arc;
 
@@ -120,12 +123,53 @@ pub struct Failure {
 /// Why an atom was not derived.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct WhyNot {
-    /// What was asked about.
-    pub atom: Atom,
-    /// Whether it was derived after all.
-    pub holds: bool,
+    /// What was asked about; `_` stands for anything.
+    pub atom: String,
+    /// What of it was derived after all.
+    pub holds: Vec<Atom>,
     /// The rules that could have, closest first.
-    pub ways: Vec<Failure>,
+    pub ways: Vec<Way>,
+}
+
+/// A rule that could have derived something, and what kept it from doing so.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Way {
+    /// The rule.
+    pub rule: RuleRef,
+    /// Its first condition that fails, with the values known there.
+    pub fails: String,
+    /// What kind of condition that is.
+    pub kind: Fails,
+    /// How many of its conditions do not hold.
+    pub missing: usize,
+    /// How many conditions it has.
+    pub of: usize,
+    /// Why the condition fails: the rules that could have derived what is missing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub deeper: Vec<Way>,
+    /// Why the condition fails: the proof of what must not hold.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "some_proof")]
+    pub because: Option<Arc<Proof>>,
+}
+
+/// What kind of condition fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Fails {
+    /// Nobody said it.
+    Unsaid,
+    /// Nobody stored it.
+    NoFact,
+    /// No rule derives it.
+    NotDerived,
+    /// It holds but must not.
+    Holds,
+    /// A comparison, aggregate or condition for all instances.
+    Test,
+}
+
+fn some_proof<S: serde::Serializer>(p: &Option<Arc<Proof>>, s: S) -> Result<S::Ok, S::Error> {
+    p.as_deref().serialize(s)
 }
 
 fn tuple_text<S: serde::Serializer>(t: &[Term], s: S) -> Result<S::Ok, S::Error> {

@@ -227,6 +227,13 @@ impl Rules {
         self.left.iter().filter_map(|n| self.statements.get(*n).map(|s| (s, why(n)))).collect()
     }
 
+    /// Lets clingo read another text of a statement than the author's: for reproducers, and for tests in which the engines must differ.
+    pub fn let_clingo_read(&mut self, statement: usize, text: &str) {
+        if let Some(t) = self.texts.get_mut(statement) {
+            *t = text.into();
+        }
+    }
+
     /// Who owns a predicate's facts; `None` for what is derived or unknown.
     pub fn scope(&self, name: &Name, arity: usize) -> Option<Scope> {
         self.signature.stored.get(&(name.clone(), arity)).copied()

@@ -13,6 +13,8 @@ pub struct Options {
     pub explain: bool,
     /// Whether the last decision of a session is kept for questions about it.
     pub remember: bool,
+    /// With the evaluator alone: every how many decisions clingo confirms one after the reply; 0 for never.
+    pub sample: u64,
     /// Where a disagreement of the engines leaves its reproducer; the system's temporary folder if unsaid.
     pub reproducers: Option<std::path::PathBuf>,
     /// Where times come from.

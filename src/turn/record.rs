@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use super::{Act, proofs};
 use crate::facts::{Entry, Provenance};
 use crate::ontology::{Ontology, Refused};
-use crate::reason::Outcome;
 use crate::reason::proof::Builder;
+use crate::reason::{Budget, Outcome, Refusal, minimal_conflict};
 use crate::state::State;
 use crate::term::Atom;
 use crate::understand::{Heard, Unsure};
@@ -97,6 +97,9 @@ pub struct Why {
     pub action: String,
     /// One sentence.
     pub sentence: String,
+    /// For a refusal of requests that do not go together: the smallest part of what was said that still leads to it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub takes_all_of: Vec<Atom>,
     /// The proof tree.
     pub proof: serde_json::Value,
 }
@@ -127,12 +130,32 @@ pub fn provenance_text(p: &Provenance, ontology: &Ontology) -> String {
     if p.role.as_ref() == crate::facts::DOMAIN_ROLE { String::new() } else { format!("{title}, turn {}, {time}", p.turn) }
 }
 
+/// The action by which the core rules refuse.
+pub const REFUSAL: &str = "reject";
+/// Where more was said at once, nobody asks which of it does not go together.
+const MOST_REQUESTS: usize = 12;
+
+/// The smallest part of what was said that still leads to an action, if that is several predicates.
+pub fn takes_all_of(outcome: &Outcome, act: &Act) -> Vec<Atom> {
+    let said: Vec<Atom> = outcome.facts().iter().filter(|f| &*f.name == "in").cloned().collect();
+    if !(2..=MOST_REQUESTS).contains(&said.len()) {
+        return vec![];
+    }
+    let found = minimal_conflict(outcome.base(), outcome.facts(), &said, Refusal::Shown(&act.shown()), &Budget::default()).unwrap_or_default();
+    if found.len() < 2 { vec![] } else { super::ask::inputs(&found).into_iter().map(|(_, a)| a).collect() }
+}
+
 /// The proofs of all actions of a turn; parts that several share are built once.
 pub fn why(outcome: &Outcome, actions: &[Act], provenance: &dyn Fn(&Atom) -> String) -> Vec<Why> {
     let mut builder = Builder::new(outcome);
     let mut explain = |act: &Act| {
         let proof = builder.why(&act.shown())?;
-        Some(Why { action: act.action.to_string(), sentence: proof.sentence(provenance), proof: proofs::steps(&proof, provenance) })
+        Some(Why {
+            action: act.action.to_string(),
+            sentence: proof.sentence(provenance),
+            takes_all_of: if &*act.action.name == REFUSAL { takes_all_of(outcome, act) } else { vec![] },
+            proof: proofs::steps(&proof, provenance),
+        })
     };
     actions.iter().filter_map(&mut explain).collect()
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{Because, By, Counted, Failure, Proof, RuleRef, WhyNot};
+use super::{Because, By, Counted, Failure, Proof, RuleRef};
 use crate::reason::decide::Outcome;
 use crate::reason::eval::plan::{Match, Step};
 use crate::reason::eval::run::{Run, UNSET};
@@ -92,7 +92,7 @@ impl<'a> Builder<'a> {
         let Some(s) = self.outcome.base.rules().statements().get(statement) else {
             return RuleRef { reading: String::new(), text: "".into(), file: "".into(), line: 0, statement };
         };
-        let reading = s.reading.as_deref().map_or_else(String::new, |r| fill(r, env));
+        let reading = s.reading.as_deref().map_or_else(String::new, |r| fill(r, &|n| env.get(n).cloned()));
         RuleRef { reading, text: s.text.clone(), file: s.origin.file.clone(), line: s.origin.line, statement }
     }
 
@@ -224,14 +224,6 @@ impl<'a> Builder<'a> {
         Some(out)
     }
 
-    /// Why an atom was not derived: the rules that could have, closest first.
-    pub fn why_not(&mut self, atom: &Atom) -> WhyNot {
-        let holds = self.why(atom).is_some();
-        let args = atom.args.iter().map(|t| Some(t.clone())).collect::<Vec<_>>();
-        let ways = if holds { Vec::new() } else { self.fail_ways(&(atom.name.clone(), atom.args.len()), &args) };
-        WhyNot { atom: atom.clone(), holds, ways }
-    }
-
     fn failures(&mut self, atom: &Pattern, env: &Env<'_>) -> Vec<Failure> {
         let args: Vec<Option<Term>> = atom.args.iter().map(|e| ground(e, env)).collect();
         self.fail_ways(&atom.predicate(), &args)
@@ -311,7 +303,7 @@ fn bound(steps: &[Step], params: &[u16]) -> Vec<usize> {
 }
 
 /// Puts values into a reading: `{X}` becomes the value of `X`, strings without quotes.
-fn fill(reading: &str, env: &Env<'_>) -> String {
+pub fn fill(reading: &str, value: &dyn Fn(&Name) -> Option<Term>) -> String {
     let mut out = String::new();
     let mut rest = reading;
     while let Some((before, after)) = rest.split_once('{') {
@@ -321,8 +313,8 @@ fn fill(reading: &str, env: &Env<'_>) -> String {
             rest = after;
             continue;
         };
-        match env.get(&name.into()) {
-            Some(Term::Str(s)) => out.push_str(s),
+        match value(&name.into()) {
+            Some(Term::Str(s)) => out.push_str(&s),
             Some(t) => out.push_str(&t.to_string()),
             None => out.push_str("something"),
         }

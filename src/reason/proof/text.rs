@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Because, By, Failure, Proof, RuleRef, WhyNot};
+use super::{Because, By, Fails, Failure, Proof, RuleRef, Way, WhyNot};
 use crate::term::Atom;
 
 /// How many supporting clauses a sentence has at most.
@@ -12,12 +12,13 @@ impl Proof {
     /// One sentence: what was decided, and the told facts it rests on; `provenance` says who told a fact, or nothing.
     pub fn sentence(&self, provenance: &dyn Fn(&Atom) -> String) -> String {
         let mut clauses = Vec::new();
-        let head = match &self.by {
+        let said = self.passed_on();
+        let head = match &said.by {
             By::Rule { rule, because } => {
                 because.iter().for_each(|b| clauses_of(b, provenance, &mut clauses));
-                spoken(&self.atom, rule)
+                spoken(&said.atom, rule)
             }
-            _ => told(&self.atom, provenance),
+            _ => told(&said.atom, provenance),
         };
         let mut seen = BTreeSet::new();
         clauses.retain(|c| *c != head && seen.insert(c.clone()));
@@ -26,6 +27,23 @@ impl Proof {
             None => head,
             Some((one, [])) => format!("{head}, because {one}"),
             Some((last, many)) => format!("{head}, because {} and {last}", many.join(", ")),
+        }
+    }
+
+    /// Where rules without words of their own only pass on what one rule derived: that step, else this one.
+    fn passed_on(&self) -> &Self {
+        let By::Rule { rule, because } = &self.by else { return self };
+        if !rule.reading.is_empty() {
+            return self;
+        }
+        let derived: Vec<&Self> = because
+            .iter()
+            .filter_map(|b| if let Because::Holds { proof } = b { Some(&**proof) } else { None })
+            .filter(|p| matches!(&p.by, By::Rule { because, .. } if !because.is_empty()))
+            .collect();
+        match derived.as_slice() {
+            [one] => one.passed_on(),
+            _ => self,
         }
     }
 
@@ -39,24 +57,52 @@ impl Proof {
 }
 
 impl WhyNot {
-    /// The rules that could have derived it and the first condition that fails, one line each.
-    pub fn text(&self) -> String {
-        if self.holds {
-            return format!("{} does hold\n", self.atom);
+    /// The rules that could have derived it, what each lacks and why, closest first.
+    pub fn text(&self, provenance: &dyn Fn(&Atom) -> String) -> String {
+        if !self.holds.is_empty() {
+            let all = self.holds.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+            return format!("but it is so: {all}\n");
         }
         if self.ways.is_empty() {
-            return format!("{} is derived by no rule, and nobody stored it\n", self.atom);
+            return format!("nobody stored or said {}, and no rule derives such a thing\n", self.atom);
         }
-        let mut out = format!("{} does not hold:\n", self.atom);
+        let mut out = format!("{} was not derived; what rules for it lack, closest first:\n", self.atom);
         for w in &self.ways {
-            out.push_str(&format!("  {}\n", way(w)));
+            write_way(w, 1, provenance, &mut out);
         }
         out
     }
 }
 
+fn write_way(w: &Way, depth: usize, provenance: &dyn Fn(&Atom) -> String, out: &mut String) {
+    let what = if w.rule.reading.is_empty() { w.rule.text.split_whitespace().collect::<Vec<_>>().join(" ") } else { format!("\"{}\"", w.rule.reading) };
+    line(depth, &format!("{what} [{}:{}]", w.rule.file, w.rule.line), out);
+    let more = match w.missing {
+        0 | 1 => String::new(),
+        2 => ", and one more condition does not hold".to_owned(),
+        n => format!(", and {} more conditions do not hold", n - 1),
+    };
+    let why = match w.kind {
+        Fails::Unsaid => format!("nobody said {}{more}", w.fails),
+        Fails::NoFact => format!("there is no {}{more}", w.fails),
+        Fails::NotDerived => format!("{} does not hold{more}", w.fails),
+        Fails::Test => format!("it is not so that {}{more}", w.fails),
+        Fails::Holds => match w.because.as_deref() {
+            // What stands in the way, in the author's words where there are some.
+            Some(p) => format!("it is so: {}{more}", p.sentence(provenance)),
+            None => format!("it is so: {}{more}", w.fails),
+        },
+    };
+    line(depth + 1, &why, out);
+    w.deeper.iter().for_each(|d| write_way(d, depth + 2, provenance, out));
+}
+
 fn spoken(atom: &Atom, rule: &RuleRef) -> String {
     if rule.reading.is_empty() { atom.to_string() } else { rule.reading.clone() }
+}
+
+fn has_words(p: &Proof) -> bool {
+    matches!(&p.by, By::Rule { rule, .. } if !rule.reading.is_empty())
 }
 
 fn told(atom: &Atom, provenance: &dyn Fn(&Atom) -> String) -> String {
@@ -70,6 +116,10 @@ fn clauses_of(b: &Because, provenance: &dyn Fn(&Atom) -> String, out: &mut Vec<S
     match b {
         Because::Holds { proof } => match &proof.by {
             By::Rule { rule, because } if rule.reading.is_empty() => because.iter().for_each(|b| clauses_of(b, provenance, out)),
+            // What says the same of one thing alone is passed over for its reason.
+            By::Rule { because, .. } if matches!(because.as_slice(), [Because::Holds { proof }] if has_words(proof)) => {
+                because.iter().for_each(|b| clauses_of(b, provenance, out));
+            }
             By::Rule { rule, because } => {
                 let mut sources: BTreeSet<String> = BTreeSet::new();
                 because.iter().for_each(|b| sources_of(b, provenance, &mut sources));

@@ -1,0 +1,155 @@
+//! Questions about decisions: what would have been said, and what it takes for a reply.
+
+use std::sync::{Arc, PoisonError};
+
+use super::{Act, Decided, Decision, Engine, Said, TurnError, TurnRecord, conversation, record, sample, says};
+use crate::facts::SessionKey;
+use crate::facts::change::effects_to_changes;
+use crate::facts::{Change, Op};
+use crate::ontology::Scope;
+use crate::reason;
+use crate::render::{Render, Tone};
+use crate::state::State;
+use crate::term::{Atom, Term};
+
+/// What would be different.
+#[derive(Clone, Debug, PartialEq)]
+pub enum WhatIf {
+    /// If the role said it now: the turn that would be taken, and the state it would be taken in.
+    Said {
+        /// The turn.
+        record: Box<TurnRecord>,
+        /// The state as it is.
+        before: State,
+    },
+    /// If another role had said it before this role's last turn: what that turn would have come to.
+    Earlier {
+        /// Who would have said it.
+        role: String,
+        /// What it would have changed for everybody.
+        changes: Vec<String>,
+        /// Actions of the last turn that would not have been.
+        gone: Vec<Atom>,
+        /// Actions that would have been instead.
+        come: Vec<Atom>,
+        /// What the last turn would have said.
+        text: String,
+    },
+}
+
+/// Why nothing can be said about what would be.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AskError {
+    /// The turn would not be taken.
+    #[error(transparent)]
+    Turn(#[from] TurnError),
+    /// Nobody may say it.
+    #[error("nobody may say that: {0}")]
+    Nobody(String),
+    /// There is no turn to compare with.
+    #[error("`{role}` may not say that, `{other}` may; but nothing was decided here yet that could have come out otherwise")]
+    NoTurn {
+        /// Who asks.
+        role: String,
+        /// Who may say it.
+        other: String,
+    },
+}
+
+impl Engine {
+    /// What a turn would come to, decided on what the store holds now and then forgotten. What only another role may say is
+    /// taken as said before the last turn, which is decided again.
+    pub fn what_if(&self, key: &SessionKey, role: &str, predicates: &[String]) -> Result<WhatIf, AskError> {
+        self.check_role(role)?;
+        self.begin_site(&key.site)?;
+        let own = self.domain.ontology.admit(role, predicates);
+        if own.admitted.is_empty() && !own.refused.is_empty() {
+            let admits = |r: &&crate::term::Name| self.domain.ontology.admit(r, predicates).refused.is_empty();
+            return match self.domain.rules.keys().filter(|r| ***r != *role).find(admits) {
+                Some(other) => self.what_if_earlier(key, role, &other.clone(), predicates),
+                None => Err(AskError::Nobody(own.refused.iter().map(|r| r.message.clone()).collect::<Vec<_>>().join("; "))),
+            };
+        }
+        let said = Said::Predicates(predicates);
+        let before = self.read(key, role, &said)?;
+        let outcome = self.decide(&before).map_err(TurnError::from)?;
+        let (record, ..) = self.draft(&before, &Decision::read(&outcome), &said, role, self.options.clock.now())?;
+        let now = self.last_state(&before.opened).unwrap_or_default();
+        Ok(WhatIf::Said { record: Box::new(record), before: now })
+    }
+
+    fn what_if_earlier(&self, key: &SessionKey, role: &str, other: &str, predicates: &[String]) -> Result<WhatIf, AskError> {
+        let decided = self.decided(key).ok_or_else(|| AskError::NoTurn { role: role.to_owned(), other: other.to_owned() })?;
+        // The other role speaks in a conversation of its own that nobody has begun.
+        let theirs = SessionKey::new(&key.site, &format!("{}?", key.session));
+        let before = self.read(&theirs, other, &Said::Predicates(predicates))?;
+        let outcome = self.decide(&before).map_err(TurnError::from)?;
+        let (changes, _) = effects_to_changes(&Decision::read(&outcome).effects, &self.domain.ontology, other);
+        let for_all: Vec<Change> = changes.into_iter().filter(|c| c.scope != Scope::Session).collect();
+        let atoms = |op: Op| for_all.iter().filter(|c| c.op == op).map(|c| c.fact.clone()).collect::<Vec<_>>();
+        let base = decided.outcome.base().with_change(&atoms(Op::Add), &atoms(Op::Del)).map_err(TurnError::from)?;
+        let again = reason::decide(&base, decided.outcome.facts(), self.options.reasoner, &self.options.budget)
+            .inspect_err(|e| sample::keep_reproducer(&self.options, e))
+            .map_err(TurnError::from)?;
+        let decision = Decision::read(&again);
+        let without = |from: &[Act], what: &[Act]| from.iter().filter(|a| !what.iter().any(|b| a.action == b.action)).map(|a| a.action.clone()).collect();
+        let opened = &decided.opened;
+        let tone = Tone { role: role.to_owned(), turn: opened.turn + 1, first: opened.turn == 0, conversation: conversation(&opened.key) };
+        Ok(WhatIf::Earlier {
+            role: self.domain.ontology.roles.get(other).map_or_else(|| other.to_owned(), |r| r.title.clone()),
+            changes: for_all.iter().map(|c| if c.op == Op::Add { c.fact.to_string() } else { format!("no longer {}", c.fact) }).collect(),
+            gone: without(&decided.acts, &decision.actions),
+            come: without(&decision.actions, &decided.acts),
+            text: self.domain.templates.render(&says(&decision.actions, &inputs(decided.outcome.facts())), &tone),
+        })
+    }
+
+    /// The smallest part of what was said in a turn that still leads to an action, if it takes more than one of several
+    /// predicates: which requests do not go together, where the action refuses one.
+    pub fn takes_all_of(&self, decided: &Decided, act: &Act) -> Vec<Atom> {
+        record::takes_all_of(&decided.outcome, act)
+    }
+
+    /// Why something was not decided: an action, wherever it could stand among the actions, or any other atom; `_` stands for anything.
+    /// An action with fewer arguments than the vocabulary gives it is completed in front.
+    pub fn why_not(&self, decided: &Decided, text: &str) -> Result<reason::WhyNot, String> {
+        let (name, arguments) = text.split_once('(').map_or((text.trim(), ""), |(n, rest)| (n.trim(), rest));
+        let forms: Vec<usize> = self.domain.ontology.actions.iter().filter(|f| *f.name == *name).map(|f| f.args.len()).collect();
+        if forms.is_empty() {
+            return decided.outcome.why_none(text);
+        }
+        let given = match decided.outcome.why_none(text) {
+            Ok(_) => reason::arity_of(text).unwrap_or_default(),
+            Err(e) => return Err(e),
+        };
+        let more = forms.iter().filter(|n| **n >= given).min().map_or(0, |n| n - given);
+        let action =
+            if given + more == 0 { name.to_owned() } else { format!("{name}({}{}", "_,".repeat(more), if arguments.is_empty() { ")" } else { arguments }) };
+        let action = action.replace(",)", ")");
+        decided.outcome.why_none(&format!("act(_,_,{action})"))
+    }
+
+    /// The last decision of a session, if the options say that decisions are remembered.
+    pub fn decided(&self, key: &SessionKey) -> Option<Arc<Decided>> {
+        self.last.lock().unwrap_or_else(PoisonError::into_inner).iter().find(|d| d.key == *key).cloned()
+    }
+
+    /// What became of the decisions that were sampled for confirmation.
+    pub fn sampled(&self) -> sample::Sampled {
+        self.sampler.sampled()
+    }
+
+    /// Waits until all decisions sampled so far are confirmed.
+    pub fn settle_samples(&self) {
+        self.sampler.settle();
+    }
+}
+
+/// What was said, with its position.
+pub(super) fn inputs(facts: &[Atom]) -> Vec<(i32, Atom)> {
+    let input = |f: &Atom| match (&*f.name, f.args.as_slice()) {
+        ("in", [Term::Int(k), said]) => said.to_atom().map(|a| (*k, a)),
+        _ => None,
+    };
+    facts.iter().filter_map(input).collect()
+}
