@@ -32,9 +32,9 @@ fn load(root: &Path) -> Domain {
 #[test]
 fn the_drive_through_has_no_violation() {
     let report = verify::domain(&load(Path::new(".")), Some(3), Duration::from_secs(60)).unwrap();
-    assert_eq!(report.violations, [], "{}", verify::text(&report));
+    assert_eq!(report.violations, [], "{}", verify::text(&report, false));
     assert_eq!(report.depth, 3);
-    assert!(report.states > 500, "{}", verify::text(&report));
+    assert!(report.states > 500, "{}", verify::text(&report, false));
 }
 
 /// A defect: the file, what is replaced by what, and the property that must be found violated.
@@ -86,7 +86,7 @@ fn finds_each_of_ten_planted_defects() {
                 let read: Vec<Dialogue> = serde_saphyr::from_str(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
                 assert_eq!(read[0].steps.len(), v.turns.len());
             }
-            None => missed.push(format!("defect {n} ({property}): {}", verify::text(&report))),
+            None => missed.push(format!("defect {n} ({property}): {}", verify::text(&report, false))),
         }
     }
     assert!(missed.is_empty(), "{}", missed.join("\n"));

@@ -9,7 +9,7 @@ use crate::eval::verify;
 /// Arguments of `verify`.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  duologue verify\n  duologue verify hospital --depth 4\n  duologue verify drive_thru --dialogues found.yaml && duologue test found.yaml"
+    after_help = "Examples:\n  duologue verify\n  duologue verify hospital --depth 3\n  duologue verify drive_thru --dialogues found.yaml && echo nothing found || duologue test found.yaml\n\nWhat is searched for:\n  rights            a role changes what it may not\n  two_models        the rules admit two decisions (clingo is asked for a second one)\n  engines_disagree  the evaluator and clingo differ (a sample is confirmed)\n  over_budget, no_decision\n  every NAME for which rules/DOMAIN/invariants.lp derives violation(NAME,WHAT)\n  every goal of kb/DOMAIN/verify.yaml that cannot be reached: an order that is never placed, a question that is asked for ever\nRules that derive nothing in any of the conversations are counted; --silent names them. docs/verify.md says how to declare properties."
 )]
 pub struct Arguments {
     /// The domain; otherwise that of --domain.
@@ -23,8 +23,11 @@ pub struct Arguments {
     #[arg(long, default_value_t = 60)]
     seconds: u64,
     /// Write the counterexamples to this dialogue file, which `duologue test` runs.
-    #[arg(long)]
+    #[arg(long, value_name = "FILE")]
     dialogues: Option<PathBuf>,
+    /// Name the rules that derived nothing.
+    #[arg(long)]
+    silent: bool,
     /// As JSON.
     #[arg(long)]
     json: bool,
@@ -35,13 +38,13 @@ pub fn run(a: &Arguments) -> Result<bool, Failure> {
     let place = Place { domain: a.name.clone().unwrap_or_else(|| a.place.domain.clone()), ..a.place.clone() };
     let domain = place.load()?;
     let report = verify::domain(&domain, a.depth, Duration::from_secs(a.seconds)).map_err(|e| Failure::Other(e.to_string()))?;
-    if let Some(path) = &a.dialogues {
+    if let Some(path) = a.dialogues.as_ref().filter(|_| !report.violations.is_empty()) {
         std::fs::write(path, verify::dialogue(&place.domain, &report.violations)).map_err(|e| Failure::Other(format!("{}: {e}", path.display())))?;
     }
     if a.json {
         println!("{}", serde_json::to_string_pretty(&report).unwrap_or_default());
     } else {
-        print!("{}", verify::text(&report));
+        print!("{}", verify::text(&report, a.silent));
     }
     Ok(report.violations.is_empty())
 }

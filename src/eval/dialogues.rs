@@ -57,6 +57,9 @@ pub struct Step {
     /// Pieces that the reply's text must contain.
     #[serde(default)]
     pub text: Vec<String>,
+    /// How the conversation must end with this step.
+    #[serde(default)]
+    pub ended: Option<String>,
     /// Why this step is here.
     #[serde(default)]
     pub note: String,
@@ -231,6 +234,7 @@ fn unmet(step: &Step, record: &TurnRecord) -> Vec<String> {
     let mut out: Vec<String> = step.expect.iter().filter(|p| !matched(p)).map(|p| format!("expected `{p}`")).collect();
     out.extend(step.expect_any.iter().filter(|l| !l.iter().any(matched)).map(|l| format!("expected one of `{}`", l.join("` `"))));
     out.extend(step.forbid.iter().filter(|p| matched(p)).map(|p| format!("forbidden `{p}`")));
+    out.extend(step.ended.iter().filter(|e| record.ended.as_ref() != Some(*e)).map(|e| format!("expected that the conversation ends: {e}")));
     out.extend(step.text.iter().filter(|t| !record.text.contains(t.as_str())).map(|t| format!("the reply lacks `{t}`: {}", record.text)));
     out
 }

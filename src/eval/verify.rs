@@ -10,7 +10,7 @@ use crate::domain::{Domain, signature};
 use crate::ontology::Scope;
 use crate::reason::verify::{Goal, Model, Report, Speaker, Violation, verify};
 use crate::reason::{Base, ReasonError, Rules};
-use crate::term::{Atom, Name};
+use crate::term::{Atom, Name, Term};
 
 /// Why a domain could not be checked.
 #[derive(Debug, thiserror::Error)]
@@ -38,6 +38,8 @@ struct Universe {
     roles: BTreeMap<String, Vec<Vec<Atom>>>,
     #[serde(default)]
     reachable: Vec<Reachable>,
+    #[serde(default)]
+    forget: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -48,7 +50,8 @@ struct Reachable {
     from: String,
     by: Vec<Vec<Atom>>,
     goal: Atom,
-    within: usize,
+    #[serde(default)]
+    within: Option<usize>,
 }
 
 /// Checks a domain; `depth` overrides its own.
@@ -56,26 +59,44 @@ pub fn domain(domain: &Domain, depth: Option<usize>, time: Duration) -> Result<R
     let name = &domain.ontology.domain;
     let file = format!("kb/{name}/verify.yaml");
     let wrong = |message: String| VerifyError::Universe { file: file.clone(), message };
-    let text = domain.files.read(&file).ok_or_else(|| wrong("there is no such file".into()))?;
-    let universe: Universe = serde_saphyr::from_str(&text).map_err(|e| wrong(e.to_string()))?;
+    let text =
+        domain.files.read(&file).ok_or_else(|| wrong("there is no such file: it says what everybody may say in the search (see docs/verify.md)".into()))?;
+    let universe: Universe = serde_saphyr::from_str(&text).map_err(|e| wrong(e.without_snippet().to_string()))?;
     let mut speakers = Vec::new();
     for (role, turns) in &universe.roles {
         let rules = domain.rules.get(role.as_str()).ok_or_else(|| wrong(format!("`{role}` is no role")))?;
+        for p in turns.iter().flatten() {
+            let said = domain.ontology.admit(role, &[p.to_string()]);
+            if let Some(r) = said.refused.iter().find(|r| r.code != "wrong_argument" && r.code != "number_out_of_bounds") {
+                return Err(wrong(format!("the {role} cannot say `{p}`: {}", r.message)));
+            }
+        }
         let base = Base::build(rules, &domain.facts, &[])?;
         speakers.push(Speaker { role: role.as_str().into(), base, turns: turns.clone() });
     }
     let mut goals = Vec::new();
     for r in universe.reachable {
-        let (from, arity) =
-            r.from.split_once('/').and_then(|(n, a)| Some((n, a.parse().ok()?))).ok_or_else(|| wrong(format!("`{}` is no name/arity", r.from)))?;
-        goals.push(Goal { name: r.name, role: r.role.as_str().into(), from: (from.into(), arity), by: r.by, reached: r.goal, within: r.within });
+        if !universe.roles.contains_key(&r.role) {
+            return Err(wrong(format!("`{}`: the role `{}` says nothing above", r.name, r.role)));
+        }
+        let from = predicate(&r.from).ok_or_else(|| wrong(format!("`{}` is no name/arity", r.from)))?;
+        goals.push(Goal { name: r.name, role: r.role.as_str().into(), from, by: r.by, reached: r.goal, within: r.within });
     }
+    let forget = universe.forget.iter().map(|f| predicate(f).ok_or_else(|| wrong(format!("`{f}` is no name/arity")))).collect::<Result<_, _>>()?;
     let may_change = |role: &str, scope: &str, fact: &Atom| {
         let scope = if scope == "kb" { Scope::Kb } else { Scope::Shared };
         domain.ontology.may_change(role, scope, &fact.name, fact.args.len())
     };
-    let model =
-        Model { speakers, properties: properties(domain)?, may_change: &may_change, goals, depth: depth.unwrap_or(universe.depth), time, confirm_every: 500 };
+    let model = Model {
+        speakers,
+        properties: properties(domain)?,
+        may_change: &may_change,
+        goals,
+        forget,
+        depth: depth.unwrap_or(universe.depth),
+        time,
+        confirm_every: 500,
+    };
     Ok(verify(&model)?)
 }
 
@@ -93,39 +114,58 @@ fn properties(domain: &Domain) -> Result<Option<Base>, VerifyError> {
     Ok(Some(Base::build(&std::sync::Arc::new(rules), &domain.facts, &[])?))
 }
 
-/// A counterexample as a dialogue file, which `duologue test` runs.
+/// A predicate written as `name/arity`.
+fn predicate(text: &str) -> Option<(Name, usize)> {
+    let (name, arity) = text.split_once('/')?;
+    Some((name.trim().into(), arity.trim().parse().ok()?))
+}
+
+/// A counterexample as a dialogue file, which `duologue test` runs: it fails as long as the property is violated.
 pub fn dialogue(domain: &str, violations: &[Violation]) -> String {
-    let mut out = format!("# Conversations that break a property of {domain}, found by `duologue verify`.\n");
+    let mut out = format!("# Conversations that break a property of {domain}, found by `duologue verify`. Each fails until the rules are repaired.\n");
     let quoted = |t: &str| serde_json::to_string(t).unwrap_or_default();
     for (n, v) in violations.iter().enumerate() {
         out.push_str(&format!("- id: V{:02}\n  title: {}\n  steps:\n", n + 1, quoted(&format!("{}: {}", v.property, v.detail))));
-        for (role, said) in &v.turns {
-            out.push_str(&format!("  - who: {role}\n    parsed:\n"));
-            for p in said {
-                out.push_str(&format!("    - {}\n", quoted(&p.to_string())));
+        for (at, (role, said)) in v.turns.iter().enumerate() {
+            let parsed = said.iter().map(|p| quoted(&p.to_string())).collect::<Vec<_>>().join(", ");
+            out.push_str(&format!("  - who: {role}\n    parsed: [{parsed}]\n"));
+            let wanted = v.wanted.as_ref().filter(|_| at + 1 == v.turns.len());
+            match wanted.map(|w| (&*w.name, w.args.as_slice())) {
+                Some(("act", [_, _, action])) => out.push_str(&format!("    expect: [{}]\n", quoted(&action.to_string()))),
+                Some(("effect", [Term::Const(op), _, status])) if &**op == "end" => out.push_str(&format!("    ended: {}\n", quoted(&status.to_string()))),
+                _ => {}
             }
         }
     }
     out
 }
 
-/// The findings in words.
-pub fn text(report: &Report) -> String {
+/// The findings in words; `all` names every rule that never fired.
+pub fn text(report: &Report, all: bool) -> String {
     let mut out = format!(
-        "{} states, {} turns taken, all conversations up to {} turns; {} turns confirmed by clingo\n",
-        report.states, report.steps, report.depth, report.confirmed
+        "{} states, {} turns ({} different decisions, {} of them confirmed by clingo) in {:.1} s: all conversations of up to {} turns\n",
+        report.states, report.steps, report.decisions, report.confirmed, report.seconds, report.depth
     );
     for v in &report.violations {
-        out.push_str(&format!("violated: {} ({})\n", v.property, v.detail));
-        for (role, said) in &v.turns {
-            out.push_str(&format!("  {role}: {}\n", said.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")));
+        out.push_str(&format!("\nVIOLATED {}: {}\n", v.property, v.detail));
+        for (n, (role, said)) in v.turns.iter().enumerate() {
+            out.push_str(&format!("  {}. {role}: {}\n", n + 1, said.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")));
         }
     }
-    if report.violations.is_empty() {
-        out.push_str("no violation\n");
+    for g in &report.undecided {
+        out.push_str(&format!("\nUNDECIDED {g}: neither a way nor its absence was found in the time; give more --seconds or fewer turns\n"));
     }
-    if !report.never_fired.is_empty() {
-        out.push_str(&format!("{} rules derived nothing in these conversations\n", report.never_fired.len()));
+    if report.violations.is_empty() {
+        out.push_str("no property is violated\n");
+    } else {
+        out.push_str(&format!("\n{} properties are violated; --dialogues FILE writes the conversations for `duologue test`\n", report.violations.len()));
+    }
+    let silent = report.never_fired.len();
+    if silent > 0 {
+        out.push_str(&format!("{silent} of {} rules derived nothing in these conversations", report.rules));
+        let named = if all { silent } else { 0 };
+        out.push_str(if all { ":\n" } else { " (--silent names them)\n" });
+        report.never_fired.iter().take(named).for_each(|r| out.push_str(&format!("  {r}\n")));
     }
     out
 }
