@@ -14,6 +14,7 @@ mod replay;
 mod step;
 mod test;
 mod understand;
+mod used;
 mod verify;
 
 use std::process::ExitCode;
