@@ -15,6 +15,7 @@ mod step;
 mod store;
 mod test;
 mod understand;
+mod used;
 mod verify;
 mod why;
 

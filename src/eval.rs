@@ -3,6 +3,7 @@
 pub mod adversary;
 pub mod bench;
 pub mod dialogues;
+pub mod instant;
 pub mod invariants;
 pub mod metrics;
 pub mod multiwoz;

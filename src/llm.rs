@@ -30,7 +30,7 @@ pub mod wire;
 
 pub use blocking::BlockingModel;
 pub use config::{Api, Limits, ModelConfig, Secret};
-pub use cost::{Ledger, Usage};
+pub use cost::{Account, Exchange, Ledger, Usage};
 pub use error::ModelError;
 pub use remote::RemoteModel;
 

@@ -5,6 +5,9 @@ pub mod faithful;
 pub mod llm;
 pub mod templates;
 
+use serde::{Deserialize, Serialize};
+
+pub use crate::llm::{Account, Exchange};
 use crate::state::Conversation;
 use crate::term::Atom;
 
@@ -30,8 +33,67 @@ pub struct Tone {
     pub conversation: Conversation,
 }
 
+/// Whose words a reply is in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum By {
+    /// The model's first text.
+    Model,
+    /// The model's second text.
+    Retry,
+    /// The template's: no model was asked, it failed, or it was not faithful.
+    #[default]
+    Template,
+    /// Sentences of the model that were released while it streamed, the rest from the template.
+    Mixed,
+}
+
+/// A reply with what stood behind its words, for the turn's record.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Worded {
+    /// What is said; the record holds it as its text.
+    #[serde(skip)]
+    pub text: String,
+    /// Whose words they are.
+    pub by: By,
+    /// What was wrong with the model's texts.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub violations: Vec<String>,
+    /// The exchange, if a model was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exchange: Option<Exchange>,
+}
+
 /// Turns actions into one fluent reply.
 pub trait Render: Send + Sync {
     /// The reply to say.
     fn render(&self, says: &[Say], tone: &Tone) -> String;
+
+    /// The same with what stood behind it.
+    fn word(&self, says: &[Say], tone: &Tone) -> Worded {
+        Worded { text: self.render(says, tone), ..Worded::default() }
+    }
+
+    /// The reply in parts as they become safe to say; what is handed on is final, and joined by blanks it is the text.
+    fn stream(&self, says: &[Say], tone: &Tone, on_sentence: &mut dyn FnMut(&str)) -> Worded {
+        let worded = self.word(says, tone);
+        if !worded.text.is_empty() {
+            on_sentence(&worded.text);
+        }
+        worded
+    }
+
+    /// The same over the names of a site's facts; `None` if facts are nothing to it.
+    fn over(&self, _facts: &[Atom]) -> Option<std::sync::Arc<dyn Render>> {
+        None
+    }
+
+    /// What a conversation and its site have used of a model so far; `None` where no model is asked.
+    fn account(&self, _of: &Conversation) -> Option<Account> {
+        None
+    }
+
+    /// Told that a conversation ended, so that its account can be closed.
+    fn ended(&self, _of: &Conversation) {}
 }

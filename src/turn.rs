@@ -3,6 +3,7 @@
 pub mod again;
 pub mod ask;
 pub mod bases;
+pub mod models;
 pub mod options;
 pub mod proofs;
 pub mod record;
@@ -25,6 +26,7 @@ use crate::term::{Atom, Name, Term};
 use crate::understand::{Context, Heard, Understand};
 
 use bases::Bases;
+use models::Models;
 pub use options::{Clock, Options};
 pub use record::{TurnRecord, Why};
 use sample::Sampler;
@@ -42,18 +44,25 @@ pub struct Engine {
     render: Option<Arc<dyn Render>>,
     options: Options,
     bases: Bases,
-    ears: Mutex<Vec<Ear>>,
+    ends: Mutex<Vec<(EndsKey, Ends)>>,
     last: Mutex<Vec<Arc<Decided>>>,
     /// Sites that this engine has seen begun.
     begun: Mutex<BTreeSet<Name>>,
     sampler: Sampler,
 }
 
-/// A translator over the names of a site's kb version and, where names are shared facts, of their revision.
-type Ear = ((Name, u64, u64), Arc<dyn Understand>);
+/// A site's kb version and, where names are shared facts, their revision.
+type EndsKey = (Name, u64, u64);
 
-/// How many translators over names are kept.
-const EARS: usize = 16;
+/// The translator and the renderer over the names of a site.
+#[derive(Clone)]
+struct Ends {
+    understand: Option<Arc<dyn Understand>>,
+    render: Option<Arc<dyn Render>>,
+}
+
+/// How many ends over names are kept.
+const ENDS: usize = 16;
 
 /// How many decisions are remembered for questions about them.
 const REMEMBERED: usize = 16;
@@ -74,6 +83,7 @@ struct Before {
     opened: Opened,
     revision: u64,
     shared: Vec<crate::facts::Fact>,
+    ends: Ends,
     heard: Heard,
     texts: Vec<String>,
     admission: Admission,
@@ -142,7 +152,7 @@ impl Engine {
             render: None,
             options: Options::default(),
             bases: Bases::default(),
-            ears: Mutex::default(),
+            ends: Mutex::default(),
             last: Mutex::default(),
             begun: Mutex::default(),
             sampler: Sampler::default(),
@@ -192,11 +202,43 @@ impl Engine {
 
     /// Takes one turn: everything happens or nothing. `request` names it for its sender: sent twice, it is taken once.
     pub fn turn(&self, key: &SessionKey, role: &str, said: &Said<'_>, request: Option<&str>) -> Result<TurnRecord, TurnError> {
+        self.turn_to(key, role, said, request, None)
+    }
+
+    /// The same, with the reply handed on in parts as they become safe to say; joined by blanks they are the record's text.
+    pub fn turn_streaming(
+        &self,
+        key: &SessionKey,
+        role: &str,
+        said: &Said<'_>,
+        request: Option<&str>,
+        on_sentence: &mut dyn FnMut(&str),
+    ) -> Result<TurnRecord, TurnError> {
+        let mut spoke = false;
+        let mut hand_on = |sentence: &str| {
+            spoke = true;
+            on_sentence(sentence);
+        };
+        let record = self.turn_to(key, role, said, request, Some(&mut hand_on))?;
+        if !spoke && !record.text.is_empty() {
+            on_sentence(&record.text);
+        }
+        Ok(record)
+    }
+
+    fn turn_to(
+        &self,
+        key: &SessionKey,
+        role: &str,
+        said: &Said<'_>,
+        request: Option<&str>,
+        mut on_sentence: Option<&mut dyn FnMut(&str)>,
+    ) -> Result<TurnRecord, TurnError> {
         self.check_role(role)?;
         self.begin_site(&key.site)?;
         let mut tries = 0;
         loop {
-            match self.turn_once(key, role, said, request) {
+            match self.turn_once(key, role, said, request, on_sentence.as_mut().map(|f| &mut **f as &mut dyn FnMut(&str))) {
                 Err(TurnError::Store(e)) if e.is_stale() && tries < MAX_TRIES => {
                     tries += 1;
                     // The other writer is let through; the pause differs from process to process.
@@ -207,7 +249,14 @@ impl Engine {
         }
     }
 
-    fn turn_once(&self, key: &SessionKey, role: &str, said: &Said<'_>, request: Option<&str>) -> Result<TurnRecord, TurnError> {
+    fn turn_once(
+        &self,
+        key: &SessionKey,
+        role: &str,
+        said: &Said<'_>,
+        request: Option<&str>,
+        on_sentence: Option<&mut dyn FnMut(&str)>,
+    ) -> Result<TurnRecord, TurnError> {
         if let Some(before) = request.map(|r| self.store.answered(key, r)).transpose()?.flatten() {
             return Ok(record::from_entry(&before));
         }
@@ -219,7 +268,7 @@ impl Engine {
         if self.options.explain {
             record.why = record::why(&outcome, &decision.actions, &self.provenance(&before.opened, &before.shared));
         }
-        let Before { opened, revision, shared, base, facts, tone, .. } = before;
+        let Before { opened, revision, shared, ends, base, facts, tone, .. } = before;
 
         let mut commit = opened.turn(at);
         commit.shared_read = Some(revision);
@@ -238,8 +287,18 @@ impl Engine {
         }
         self.sampler.offer(&self.options, &base, &facts);
         // The model's wording comes after the commit: it may be slow, and it can change nothing.
-        if let Some(render) = &self.render {
-            record.text = render.render(&says, &tone);
+        if let Some(render) = &ends.render {
+            let mut worded = match on_sentence {
+                Some(hand_on) => render.stream(&says, &tone, hand_on),
+                None => render.word(&says, &tone),
+            };
+            record.text = std::mem::take(&mut worded.text);
+            let worded = worded.exchange.is_some().then_some(worded);
+            record.models = Models::of(record.models.take().and_then(|m| m.understanding), worded, self.account(&tone.conversation));
+        }
+        if record.ended.is_some() {
+            self.understand.iter().for_each(|u| u.ended(&tone.conversation));
+            self.render.iter().for_each(|r| r.ended(&tone.conversation));
         }
         Ok(record)
     }
@@ -248,12 +307,13 @@ impl Engine {
     fn read(&self, key: &SessionKey, role: &str, said: &Said<'_>) -> Result<Before, TurnError> {
         let opened = self.store.open(key, role)?;
         let (revision, shared) = self.store.shared(&key.site)?;
-        let (heard, texts) = self.understand(said, role, &opened)?;
+        let ends = self.ends(&key.site, opened.kb_version)?;
+        let (heard, texts) = self.understand(said, role, &opened, &ends)?;
         let admission = self.domain.ontology.admit(role, &texts);
         let facts = self.facts(role, &opened, &admission, &heard)?;
         let base = self.base(&key.site, role, opened.kb_version, revision, &shared)?;
         let tone = Tone { role: role.to_owned(), turn: opened.turn + 1, first: opened.turn == 0, conversation: conversation(&opened.key) };
-        Ok(Before { opened, revision, shared, heard, texts, admission, facts, base, tone })
+        Ok(Before { opened, revision, shared, ends, heard, texts, admission, facts, base, tone })
     }
 
     /// The decision; where a sample showed that the engines differ, clingo confirms from then on.
@@ -294,8 +354,14 @@ impl Engine {
             text: self.domain.templates.render(&says, tone),
             state: view::state(&decision.view),
             why: vec![],
+            models: Models::of(heard.sources.as_deref().cloned(), None, self.account(&tone.conversation)),
         };
         Ok((record, says, changes))
+    }
+
+    /// What a conversation and its site have used of models, if there are any.
+    fn account(&self, of: &Conversation) -> Option<crate::understand::Account> {
+        self.understand.as_ref().and_then(|u| u.account(of)).or_else(|| self.render.as_ref().and_then(|r| r.account(of)))
     }
 
     /// Begins the site if it is new; comparing the facts of one that is known costs more than a turn, so once is enough.
@@ -319,13 +385,13 @@ impl Engine {
     }
 
     /// Words to predicate texts. What is too long or no text is not listened to.
-    fn understand(&self, said: &Said<'_>, role: &str, opened: &Opened) -> Result<(Heard, Vec<String>), TurnError> {
+    fn understand(&self, said: &Said<'_>, role: &str, opened: &Opened, ends: &Ends) -> Result<(Heard, Vec<String>), TurnError> {
         let text = match said {
             Said::Predicates(p) => return Ok((Heard { confidence: 1.0, by: "scripted", ..Heard::default() }, p.to_vec())),
             Said::Before(r) => return Ok((r.heard(), r.arrived.clone())),
             Said::Text(t) => *t,
         };
-        let understand = self.ear(opened)?;
+        let understand = ends.understand.as_ref().ok_or(TurnError::NoTranslator)?;
         let heard =
             if text.len() > MAX_UTTERANCE || text.trim().is_empty() { Heard::default() } else { understand.understand(text, &self.context(role, opened)) };
         let mut texts: Vec<String> = heard.predicates.iter().map(ToString::to_string).collect();
@@ -336,23 +402,31 @@ impl Engine {
         Ok((heard, texts))
     }
 
-    /// The translator over the names of this kb version: a food that was added is understood as soon as it can be ordered.
-    fn ear(&self, opened: &Opened) -> Result<Arc<dyn Understand>, TurnError> {
-        let Some(understand) = &self.understand else { return Err(TurnError::NoTranslator) };
-        let (site, version) = (&opened.key.site, opened.kb_version);
+    /// Both ends over the names of this kb version: a food that was added is understood, and watched for, as soon as it can be ordered.
+    fn ends(&self, site: &Name, version: u64) -> Result<Ends, TurnError> {
+        let own = Ends { understand: self.understand.clone(), render: self.render.clone() };
+        if own.understand.is_none() && own.render.is_none() {
+            return Ok(own);
+        }
         let names = self.domain.ontology.shared_names();
         let (revision, shared) = if names.is_empty() { (0, vec![]) } else { self.store.shared(site)? };
         let key = (site.clone(), version, revision);
-        let mut ears = self.ears.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, ear)) = ears.iter().find(|(k, _)| *k == key) {
-            return Ok(ear.clone());
+        let mut kept = self.ends.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, ends)) = kept.iter().find(|(k, _)| *k == key) {
+            return Ok(ends.clone());
         }
         let mut facts = self.store.kb(site, version)?.to_vec();
         facts.extend(shared.into_iter().map(|f| f.atom).filter(|a| names.contains(&a.name)));
-        let ear = if facts == *self.domain.facts { understand.clone() } else { understand.over(&facts).unwrap_or_else(|| understand.clone()) };
-        ears.truncate(EARS - 1);
-        ears.insert(0, (key, ear.clone()));
-        Ok(ear)
+        let ends = if facts == *self.domain.facts {
+            own
+        } else {
+            let understand = own.understand.map(|u| u.over(&facts).unwrap_or(u));
+            let render = own.render.map(|r| r.over(&facts).unwrap_or(r));
+            Ends { understand, render }
+        };
+        kept.truncate(ENDS - 1);
+        kept.insert(0, (key, ends.clone()));
+        Ok(ends)
     }
 
     /// What the listener may know: this conversation only.

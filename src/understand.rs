@@ -5,6 +5,9 @@ pub mod flow;
 pub mod hybrid;
 pub mod llm;
 
+use serde::{Deserialize, Serialize};
+
+pub use crate::llm::{Account, Exchange, Usage};
 use crate::state::{Conversation, Line};
 use crate::term::{Atom, Name};
 
@@ -38,6 +41,38 @@ pub struct Heard {
     pub unsure: Vec<Unsure>,
     /// Which implementation answered (`embedded`, `llm`, `hybrid`, `scripted`), for the record.
     pub by: &'static str,
+    /// What stood behind it, where a model is configured.
+    pub sources: Option<Box<Sources>>,
+}
+
+/// What stood behind a translation: each translator's own result, and the exchange if a model was asked.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Sources {
+    /// The embedded translator's result, if it was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub embedded: Option<Guess>,
+    /// The model's result, if it gave a usable one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<Guess>,
+    /// The exchange, if a model was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exchange: Option<Exchange>,
+}
+
+/// One translator's result.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Guess {
+    /// Its predicates.
+    pub predicates: Vec<Atom>,
+    /// How sure it was.
+    pub confidence: f64,
+}
+
+impl From<&Heard> for Guess {
+    fn from(heard: &Heard) -> Self {
+        Self { predicates: heard.predicates.clone(), confidence: heard.confidence }
+    }
 }
 
 /// A part of the utterance that could mean several things.
@@ -58,4 +93,12 @@ pub trait Understand: Send + Sync {
     fn over(&self, _facts: &[Atom]) -> Option<std::sync::Arc<dyn Understand>> {
         None
     }
+
+    /// What a conversation and its site have used of a model so far; `None` where no model is asked.
+    fn account(&self, _of: &Conversation) -> Option<Account> {
+        None
+    }
+
+    /// Told that a conversation ended, so that its account can be closed.
+    fn ended(&self, _of: &Conversation) {}
 }

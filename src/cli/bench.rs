@@ -1,23 +1,25 @@
 //! `duologue bench`: how fast this build is on this machine.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use super::common::{Failure, Listen, Place};
-use crate::eval::bench;
+use crate::eval::{bench, instant};
 use crate::facts::{self, SessionKey};
-use crate::turn::Said;
+use crate::llm::{Api, BlockingModel, ModelConfig};
+use crate::turn::{Engine, Said};
 
 /// Arguments of `bench`.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  duologue bench reason --sizes 0,10000\n  duologue bench understand\n  duologue bench turn --turns 2000 --json\n  duologue bench store --store bench.db\n\nBuild with --release to measure."
+    after_help = "Examples:\n  duologue bench reason --sizes 0,10000\n  duologue bench understand\n  duologue bench turn --turns 2000 --json\n  duologue bench llm --store turns.db\n  duologue bench store --store bench.db\n\nBuild with --release to measure."
 )]
 pub struct Arguments {
-    /// What to measure: reason, understand, turn or store.
+    /// What to measure: reason, understand, turn, llm (turns with a model that answers at once at both ends) or store.
     what: String,
     #[command(flatten)]
     place: Place,
-    /// How many turns (store, turn).
+    /// How many turns (store, turn, llm).
     #[arg(long, default_value_t = 2000)]
     turns: usize,
     /// Sizes of the knowledge base in facts, 0 for the domain's own (reason).
@@ -50,6 +52,7 @@ pub fn run(a: &Arguments) -> Result<bool, Failure> {
         }
         "understand" => understand(a),
         "turn" => turn(a),
+        "llm" => llm(a),
         "store" => {
             let store = facts::open_store(&a.place.store, a.place.rule())?;
             let load = facts::bench::Load { turns: a.turns, ..facts::bench::Load::default() };
@@ -57,7 +60,7 @@ pub fn run(a: &Arguments) -> Result<bool, Failure> {
             println!("{}", if a.json { serde_json::to_string_pretty(&measured) } else { serde_json::to_string(&measured) }.unwrap_or_default());
             Ok(true)
         }
-        other => Err(Failure::Other(format!("`{other}` cannot be measured: use reason, turn or store"))),
+        other => Err(Failure::Other(format!("`{other}` cannot be measured: use reason, understand, turn, llm or store"))),
     }
 }
 
@@ -78,24 +81,50 @@ fn utterances(text: &str, first: &str) -> Vec<(String, String)> {
     out
 }
 
+/// The utterances of the domain's sample conversation, in the roles that say them.
+fn sample(engine: &Engine) -> Result<Vec<(String, String)>, Failure> {
+    let name = &engine.domain().ontology.domain;
+    let text = engine.domain().files.read(&format!("kb/{name}/demo.txt"));
+    let text = text.ok_or_else(|| Failure::Other(format!("the domain `{name}` ships no sample conversation")))?;
+    let first = engine.domain().ontology.roles.keys().next().map(ToString::to_string).unwrap_or_default();
+    Ok(utterances(&text, &first))
+}
+
 /// Whole turns, from words to text, over the domain's sample conversation again and again.
 fn turn(a: &Arguments) -> Result<bool, Failure> {
     let engine = Listen::default().equip(a.place.engine()?)?;
-    let name = &engine.domain().ontology.domain;
-    let roles: Vec<String> = engine.domain().ontology.roles.keys().map(ToString::to_string).collect();
-    let text = engine
-        .domain()
-        .files
-        .read(&format!("kb/{name}/demo.txt"))
-        .ok_or_else(|| Failure::Other(format!("the domain `{name}` ships no sample conversation")))?;
-    let lines = utterances(&text, roles.first().map_or("", String::as_str));
     let mut times = vec![];
-    for (role, line) in lines.iter().cycle().take(a.turns) {
+    for (role, line) in sample(&engine)?.iter().cycle().take(a.turns) {
         let began = Instant::now();
         engine.turn(&SessionKey::new("bench", role), role, &Said::Text(line), None).map_err(|e| Failure::Other(e.to_string()))?;
         times.push(began.elapsed().as_secs_f64() * 1e6);
     }
     print_spread("turn", a, times);
+    Ok(true)
+}
+
+/// Whole turns with a model at both ends that answers at once: all of the time is the engine's, the store's and the wire's.
+fn llm(a: &Arguments) -> Result<bool, Failure> {
+    let other = |e: &dyn std::fmt::Display| Failure::Other(e.to_string());
+    let server = instant::Instant::start().map_err(|e| other(&e))?;
+    let model = BlockingModel::configured(ModelConfig::new(Api::OpenAi, &server.url(), "instant"), |_| None).map_err(|e| other(&e))?;
+    let engine = a.place.engine()?;
+    let understand = engine.domain().model_translator(model.clone()).map_err(|e| other(&e))?;
+    let render = engine.domain().model_renderer(model).map_err(|e| other(&e))?;
+    let engine = engine.with_understand(Arc::new(understand)).with_render(Arc::new(render));
+    let lines = sample(&engine)?;
+    let mut times = vec![];
+    for (at, (role, line)) in lines.iter().cycle().take(a.turns).enumerate() {
+        // A conversation holds few turns, as real ones do.
+        let key = SessionKey::new("bench", &format!("{role}{}", at / lines.len().max(1)));
+        let began = Instant::now();
+        engine.turn_streaming(&key, role, &Said::Text(line), None, &mut |_| {}).map_err(|e| other(&e))?;
+        times.push(began.elapsed().as_secs_f64() * 1e6);
+    }
+    if !a.json {
+        println!("{:.2} calls a turn, each answered at once by a server on this machine", server.requests() as f64 / a.turns.max(1) as f64);
+    }
+    print_spread("turn with a model at both ends", a, times);
     Ok(true)
 }
 

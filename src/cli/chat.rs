@@ -1,8 +1,9 @@
 //! `duologue chat`: converse in the terminal, in any role, and ask why.
 
-use std::io::{BufRead, IsTerminal};
+use std::io::{BufRead, IsTerminal, Write};
 
 use super::common::{Failure, Listen, Place, join, split_atoms, state_lines};
+use super::used::{self, Used};
 use super::why;
 use crate::facts::SessionKey;
 use crate::ontology::Scope;
@@ -34,6 +35,9 @@ pub struct Arguments {
     /// Play the domain's sample conversation instead of listening.
     #[arg(long)]
     demo: bool,
+    /// Print every turn as its record, one JSON object a line, and nothing else.
+    #[arg(long)]
+    json: bool,
 }
 
 struct Chat {
@@ -42,6 +46,10 @@ struct Chat {
     role: String,
     trace: bool,
     greeted: Vec<String>,
+    json: bool,
+    /// Whether a model words the replies, so that they are printed as they become safe to say.
+    live: bool,
+    used: Used,
 }
 
 /// Converses until /quit or the end of the input.
@@ -57,37 +65,14 @@ pub fn run(a: &Arguments) -> Result<bool, Failure> {
     if !roles.contains(&role) {
         return Err(Failure::Other(format!("there is no role `{role}`; the domain has {}", roles.join(", "))));
     }
-    let mut chat = Chat { engine, site: a.site.clone(), role, trace: false, greeted: vec![] };
-    println!("{} — you speak as {}. Other lanes: {}. /help lists commands, /quit ends.", chat.engine.domain().ontology.title, chat.role, lanes(&roles));
-    if a.demo {
-        return chat.demo();
+    let (json, live) = (a.json, a.listen.by_model());
+    let mut chat = Chat { engine, site: a.site.clone(), role, trace: false, greeted: vec![], json, live, used: Used::default() };
+    if !json {
+        println!("{} — you speak as {}. Other lanes: {}. /help lists commands, /quit ends.", chat.engine.domain().ontology.title, chat.role, lanes(&roles));
     }
-    chat.greet();
-    if std::io::stdin().is_terminal() {
-        let mut editor = rustyline::DefaultEditor::new().map_err(|e| Failure::Other(e.to_string()))?;
-        loop {
-            match editor.readline(&format!("{}> ", chat.role)) {
-                Ok(line) => {
-                    let _ = editor.add_history_entry(&line);
-                    if !chat.line(&line) {
-                        return Ok(true);
-                    }
-                }
-                Err(rustyline::error::ReadlineError::Interrupted) => println!("(/quit ends the conversation; the session stays open in its store)"),
-                Err(_) => return Ok(true),
-            }
-        }
-    }
-    let mut heard = false;
-    for line in std::io::stdin().lock().split(b'\n') {
-        let line = String::from_utf8_lossy(&line?).trim_end_matches('\r').to_owned();
-        heard = true;
-        println!("{}> {line}", chat.role);
-        if !chat.line(&line) {
-            break;
-        }
-    }
-    if heard { Ok(true) } else { chat.demo() }
+    let done = if a.demo { chat.demo() } else { chat.converse() };
+    chat.used.finish(json);
+    done
 }
 
 fn lanes(roles: &[String]) -> String {
@@ -99,7 +84,47 @@ impl Chat {
         SessionKey::new(&self.site, &self.role)
     }
 
+    /// Answers what is typed, or a file's lines; plays the sample if there are none.
+    fn converse(&mut self) -> Result<bool, Failure> {
+        self.greet();
+        if std::io::stdin().is_terminal() {
+            let mut editor = rustyline::DefaultEditor::new().map_err(|e| Failure::Other(e.to_string()))?;
+            loop {
+                match editor.readline(&format!("{}> ", self.role)) {
+                    Ok(line) => {
+                        let _ = editor.add_history_entry(&line);
+                        if !self.line(&line) {
+                            return Ok(true);
+                        }
+                    }
+                    Err(rustyline::error::ReadlineError::Interrupted) => println!("(/quit ends the conversation; the session stays open in its store)"),
+                    Err(_) => return Ok(true),
+                }
+            }
+        }
+        let mut heard = false;
+        for line in std::io::stdin().lock().split(b'\n') {
+            let line = String::from_utf8_lossy(&line?).trim_end_matches('\r').to_owned();
+            heard = true;
+            self.echo(&line);
+            if !self.line(&line) {
+                break;
+            }
+        }
+        if heard { Ok(true) } else { self.demo() }
+    }
+
+    /// What was typed, where no terminal shows it.
+    fn echo(&self, line: &str) {
+        if !self.json {
+            println!("{}> {line}", self.role);
+        }
+    }
+
     fn greet(&mut self) {
+        if self.json {
+            return;
+        }
         let open = self.engine.store().open(&self.key(), &self.role).is_ok_and(|o| o.turn > 0);
         if !open && !self.greeted.contains(&self.role) {
             self.greeted.push(self.role.clone());
@@ -115,9 +140,11 @@ impl Chat {
         let Some(text) = self.engine.domain().files.read(&format!("kb/{name}/demo.txt")) else {
             return Err(Failure::Other(format!("the domain `{name}` ships no sample conversation")));
         };
-        println!("(nobody is typing, so here is a sample conversation)");
+        if !self.json {
+            println!("(nobody is typing, so here is a sample conversation)");
+        }
         for line in text.lines().filter(|l| !l.trim().is_empty() && !l.starts_with('#')) {
-            println!("{}> {line}", self.role);
+            self.echo(line);
             if !self.line(line) {
                 break;
             }
@@ -141,7 +168,25 @@ impl Chat {
     }
 
     fn say(&mut self, said: &Said<'_>) {
-        match self.engine.turn(&self.key(), &self.role, said, None) {
+        let live = self.live && !self.json;
+        let mut begun = false;
+        let mut hand_on = |sentence: &str| {
+            if live {
+                print!("{}{sentence}", if begun { " " } else { "bot> " });
+                // What is checked is shown at once, not at the end of the line.
+                let _ = std::io::stdout().flush();
+                begun = true;
+            }
+        };
+        let outcome = self.engine.turn_streaming(&self.key(), &self.role, said, None, &mut hand_on);
+        if begun {
+            println!();
+        }
+        match outcome {
+            Ok(record) if self.json => {
+                println!("{}", serde_json::to_string(&record).unwrap_or_default());
+                self.used.add(&record);
+            }
             Ok(record) => {
                 if self.trace {
                     trace(&record);
@@ -149,12 +194,22 @@ impl Chat {
                 for r in &record.refused {
                     println!("(refused {}: {})", r.text, r.message);
                 }
-                println!("bot> {}", record.text);
+                if !begun {
+                    println!("bot> {}", record.text);
+                }
+                self.used.add(&record);
+                for line in self.used.warnings(&record) {
+                    println!("({line})");
+                }
                 if let Some(end) = &record.ended {
                     println!("(the conversation ended: {end}; the next line begins a new one)");
+                    if let Some(line) = self.used.conversation(&record) {
+                        println!("({line})");
+                    }
                     self.greeted.retain(|r| *r != self.role);
                 }
             }
+            Err(e) if self.json => println!("{}", serde_json::json!({ "error": e.to_string(), "text": e.polite() })),
             Err(e) => println!("bot> {}\n({e})", e.polite()),
         }
     }
@@ -176,6 +231,9 @@ impl Chat {
             "trace" => {
                 self.trace = !self.trace;
                 println!("(trace is {})", if self.trace { "on" } else { "off" });
+                if let Some(line) = self.used.so_far().filter(|_| self.trace) {
+                    println!("({line})");
+                }
             }
             role if self.roles().iter().any(|r| r == role) => {
                 self.role = role.to_owned();
@@ -231,6 +289,9 @@ fn trace(record: &TurnRecord) {
     println!("  actions {}", join(&record.actions));
     for e in &record.effects {
         println!("  effect  {e}");
+    }
+    for line in record.models.iter().flat_map(|m| used::lines(m)) {
+        println!("  {line}");
     }
 }
 

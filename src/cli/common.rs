@@ -1,13 +1,13 @@
 //! What the commands share: which domain on which store, and how a failure reads.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::diag::Diagnostic;
 use crate::domain::{Domain, Files};
 use crate::facts::{self, CommitRule, StoreError};
-use crate::llm::{BlockingModel, ModelConfig, RemoteModel};
+use crate::llm::{BlockingModel, ModelConfig};
 use crate::reason::Reasoner;
 use crate::state::State;
 use crate::term::Atom;
@@ -190,19 +190,32 @@ impl Listen {
         }
     }
 
+    /// Whether a model words the replies.
+    pub fn by_model(&self) -> bool {
+        self.wording == "llm"
+    }
+
     /// The model that is configured, if one is.
     pub fn configured(&self) -> Result<Option<BlockingModel>, Failure> {
-        let env = |name: &str| std::env::var(name).ok();
-        let config = match &self.model {
-            Some(path) => {
-                let text = std::fs::read_to_string(path).map_err(|e| Failure::Other(format!("{}: {e}", path.display())))?;
-                Some(ModelConfig::from_yaml(&text, env).map_err(|e| Failure::Other(format!("{}: {e}", path.display())))?)
-            }
-            None => ModelConfig::from_env(env).map_err(|e| Failure::Other(e.to_string()))?,
-        };
-        let model = config.map(RemoteModel::new).transpose().map_err(|e| Failure::Other(e.to_string()))?;
-        Ok(model.map(|m| BlockingModel::new(Arc::new(m))))
+        match &self.model {
+            Some(path) => model_of(path).map(Some),
+            None => BlockingModel::from_env(variable).map_err(|e| Failure::Other(e.to_string())),
+        }
     }
+}
+
+/// The model that a file configures.
+pub fn model_of(path: &Path) -> Result<BlockingModel, Failure> {
+    let told = |e: &dyn fmt::Display| Failure::Other(format!("{}: {e}", path.display()));
+    let text = std::fs::read_to_string(path).map_err(|e| told(&e))?;
+    let config = ModelConfig::from_yaml(&text, variable).map_err(|e| told(&e))?;
+    BlockingModel::configured(config, variable).map_err(|e| told(&e))
+}
+
+/// An environment variable; where a cassette is played nobody is asked, so no key is needed.
+fn variable(name: &str) -> Option<String> {
+    let own = |name: &str| std::env::var(name).ok().filter(|v| !v.is_empty());
+    own(name).or_else(|| (!name.starts_with("DUOLOGUE_") && own("DUOLOGUE_MODEL_REPLAY").is_some()).then(|| "unused".to_owned()))
 }
 
 impl From<Vec<Diagnostic>> for Failure {

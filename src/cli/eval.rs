@@ -3,13 +3,14 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::common::{Failure, How};
-use super::common::{Listen, Place};
+use super::common::{Failure, How, Listen, Place, model_of};
 use crate::domain::Domain;
 use crate::eval::{dialogues, multiwoz, nlu, render, star, understand};
 use crate::facts::MemoryStore;
+use crate::llm::BlockingModel;
 use crate::reason::Reasoner;
 use crate::turn::Options;
+use crate::understand::hybrid::DEFAULT_BELOW;
 
 /// Arguments of `eval`.
 #[derive(clap::Args)]
@@ -64,17 +65,20 @@ struct Multiwoz {
 
 /// Arguments of `eval understand`.
 #[derive(clap::Args)]
-#[command(after_help = "Example:\n  duologue eval understand tests/data/nlu/dev.jsonl")]
+#[command(
+    after_help = "Examples:\n  duologue eval understand tests/data/nlu/dev.jsonl\n  duologue eval understand tests/data/nlu/dev.jsonl --model small.yaml --model large.yaml\n\nWith models, the table shows the embedded translator, each model alone, and the hybrid of both, with the share of utterances it puts to the model. Every utterance is put to each model once."
+)]
 struct Understand {
     /// Cases as JSON lines of {"id","role","context","text","gold","tags"}.
     file: PathBuf,
     #[command(flatten)]
     place: Place,
-    #[command(flatten)]
-    listen: Listen,
-    /// Further models to put beside it, each a configuration file.
-    #[arg(long = "beside")]
-    beside: Vec<PathBuf>,
+    /// Configurations of models (see docs/models.md); otherwise the DUOLOGUE_MODEL… variables are read.
+    #[arg(long = "model")]
+    models: Vec<PathBuf>,
+    /// Only so many cases, evenly chosen from the file.
+    #[arg(long)]
+    cases: Option<usize>,
     /// As JSON.
     #[arg(long)]
     json: bool,
@@ -89,8 +93,8 @@ struct Rendered {
     dialogues: Vec<PathBuf>,
     #[command(flatten)]
     place: Place,
-    /// Configurations of the models.
-    #[arg(long = "model", required = true)]
+    /// Configurations of models (see docs/models.md); otherwise the DUOLOGUE_MODEL… variables are read.
+    #[arg(long = "model")]
     models: Vec<PathBuf>,
     /// As JSON.
     #[arg(long)]
@@ -131,37 +135,40 @@ struct Star {
 pub fn run(a: &Arguments) -> Result<bool, Failure> {
     match &a.what {
         What::Understand(u) => {
-            let engine = u.listen.equip(u.place.engine()?)?;
-            let Some(translator) = engine.translator() else { return Err(Failure::Other("no translator is configured".to_owned())) };
-            if u.beside.is_empty() && !u.json {
-                let file = std::fs::File::open(&u.file).map_err(|e| Failure::Other(format!("{}: {e}", u.file.display())))?;
-                let cases = nlu::read_cases(std::io::BufReader::new(file)).map_err(|e| Failure::Other(e.to_string()))?;
-                nlu::write_report(&nlu::evaluate(&**translator, &cases), &mut std::io::stdout().lock())?;
-                return Ok(true);
+            let domain = u.place.load()?;
+            let embedded = domain.embedded()?;
+            let file = std::fs::File::open(&u.file).map_err(|e| Failure::Other(format!("{}: {e}", u.file.display())))?;
+            let mut cases = nlu::read_cases(std::io::BufReader::new(file)).map_err(|e| Failure::Other(format!("{}: {e}", u.file.display())))?;
+            if let Some(most) = u.cases.filter(|n| *n < cases.len()) {
+                let all = cases.len();
+                cases = cases.into_iter().enumerate().filter(|(i, _)| (i * most) / all != ((i + 1) * most) / all).map(|(_, c)| c).collect();
             }
-            let text = std::fs::read_to_string(&u.file).map_err(|e| Failure::Other(format!("{}: {e}", u.file.display())))?;
-            let cases = understand::read(&text).map_err(|e| Failure::Other(format!("{}: {e}", u.file.display())))?;
             let mut models = vec![];
-            for path in &u.beside {
-                let listen = Listen { model: Some(path.clone()), ..Listen::default() };
-                let model = listen.configured()?.ok_or_else(|| Failure::Other(format!("{} configures no model", path.display())))?;
-                models.push((path.display().to_string(), engine.domain().model_translator(model).map_err(|e| Failure::Other(e.to_string()))?));
+            for (label, model) in models_of(&u.models)? {
+                models.push((label, domain.model_translator(model).map_err(|e| Failure::Other(e.to_string()))?));
             }
-            let mut candidates = vec![understand::Candidate::offline("embedded", &**translator)];
-            candidates.extend(models.iter().map(|(label, model)| understand::Candidate::new(label, |text, context| model.translate(text, context, None))));
-            print_reports(&understand::understand(&cases, &candidates), u.json);
+            match &embedded {
+                Some(embedded) if models.is_empty() && !u.json => nlu::write_report(&nlu::evaluate(embedded, &cases), &mut std::io::stdout().lock())?,
+                None if models.is_empty() => return Err(Failure::Other("no translator: the domain ships no lexicon, and no model is configured".to_owned())),
+                _ => {
+                    let embedded = embedded.as_ref().map(|e| e as &dyn crate::understand::Understand);
+                    let reports = understand::compare(&cases, embedded, &models, DEFAULT_BELOW);
+                    print_reports(&reports, u.json, understand::table);
+                }
+            }
             Ok(true)
         }
         What::Render(r) => {
             let domain = r.place.load()?;
             let cases = replies(&domain, &r.dialogues)?;
             let mut renderers = vec![];
-            for path in &r.models {
-                let listen = Listen { model: Some(path.clone()), ..Listen::default() };
-                let model = listen.configured()?.ok_or_else(|| Failure::Other(format!("{} configures no model", path.display())))?;
-                renderers.push((path.display().to_string(), domain.model_renderer(model).map_err(|e| Failure::Other(e.to_string()))?));
+            for (label, model) in models_of(&r.models)? {
+                renderers.push((label, domain.model_renderer(model).map_err(|e| Failure::Other(e.to_string()))?));
             }
-            print_reports(&render::render(&cases, &renderers), r.json);
+            if renderers.is_empty() {
+                return Err(Failure::Other("no model is configured: use --model FILE or set DUOLOGUE_MODEL (see docs/models.md)".to_owned()));
+            }
+            print_reports(&render::render(&cases, &renderers), r.json, render::table);
             Ok(true)
         }
         What::Star(s) => {
@@ -224,12 +231,21 @@ pub fn run(a: &Arguments) -> Result<bool, Failure> {
     }
 }
 
-fn print_reports<R: serde::Serialize + std::fmt::Display>(reports: &[R], json: bool) {
+fn print_reports<R: serde::Serialize>(reports: &[R], json: bool, table: impl Fn(&[R]) -> String) {
     if json {
         println!("{}", serde_json::to_string_pretty(reports).unwrap_or_default());
     } else {
-        reports.iter().for_each(|r| println!("{r}"));
+        print!("{}", table(reports));
     }
+}
+
+/// The models that files configure, each by its file's name, or the one that the environment names.
+fn models_of(files: &[PathBuf]) -> Result<Vec<(String, BlockingModel)>, Failure> {
+    if files.is_empty() {
+        return Ok(Listen::default().configured()?.map(|m| (m.name().to_owned(), m)).into_iter().collect());
+    }
+    let label = |path: &PathBuf| path.file_stem().map_or_else(|| path.display().to_string(), |s| s.to_string_lossy().into_owned());
+    files.iter().map(|path| Ok((label(path), model_of(path)?))).collect()
 }
 
 /// Every reply of the dialogues, as its renderer was asked for it.

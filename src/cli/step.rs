@@ -141,6 +141,9 @@ fn shown(record: &TurnRecord, why: bool) -> Value {
         if why {
             map.insert("why".into(), json!(record.why));
         }
+        if let Some(models) = &record.models {
+            map.insert("models".into(), json!(models));
+        }
         if !record.refused.is_empty() {
             map.insert("refused".into(), json!(record.refused));
         }

@@ -6,8 +6,7 @@ use super::Domain;
 use crate::diag::{Diagnostic, Source};
 use crate::llm::{BlockingModel, ModelError};
 use crate::render::faithful::Faithful;
-use crate::render::llm::{LlmRender, RenderPrompts};
-use crate::term::Term;
+use crate::render::llm::{LlmRender, RenderPrompts, strings_of};
 use crate::understand::embedded::Embedded;
 use crate::understand::embedded::data::DomainFiles;
 use crate::understand::llm::names::Names;
@@ -33,7 +32,7 @@ impl Domain {
 
     /// A renderer that asks a model and checks what it says.
     pub fn model_renderer(&self, model: BlockingModel) -> Result<LlmRender, ModelError> {
-        let names = self.facts.iter().flat_map(|f| &f.args).filter_map(|t| if let Term::Str(s) = t { Some(s.to_string()) } else { None });
+        let names = strings_of(&self.facts);
         let own_words = self.prompt("neutral_words.txt").unwrap_or_default();
         let prompts = RenderPrompts::with(&self.ontology.title, |file| self.prompt(file))?;
         Ok(LlmRender::new(model, self.templates.clone(), Faithful::new(names, &own_words), prompts))

@@ -1,12 +1,12 @@
 //! Measuring renderers side by side: how often a model's words are faithful, how often the template had to step in, time, tokens and cost.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::Serialize;
 
-use super::understand::percentile;
+use super::understand::{milliseconds, percentile};
+use crate::llm::cost::dollars;
 use crate::render::llm::{By, LlmRender};
 use crate::render::{Render, Say, Tone};
 
@@ -65,6 +65,8 @@ pub struct Report {
     pub calls: u64,
     /// Input tokens.
     pub input_tokens: u64,
+    /// Of these, tokens that the provider had cached.
+    pub cached_tokens: u64,
     /// Output tokens.
     pub output_tokens: u64,
     /// Micro-dollars.
@@ -99,6 +101,7 @@ fn measure(cases: &[Case], label: &str, renderer: &LlmRender) -> Report {
         }
         report.calls += u64::from(rendering.usage.calls);
         report.input_tokens += rendering.usage.input;
+        report.cached_tokens += rendering.usage.cached;
         report.output_tokens += rendering.usage.output;
         report.micro_usd += rendering.usage.micro_usd;
     }
@@ -106,16 +109,38 @@ fn measure(cases: &[Case], label: &str, renderer: &LlmRender) -> Report {
     report
 }
 
-impl fmt::Display for Report {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{}: {} replies, faithful at once {}, after a retry {}, template {}", self.label, self.cases, self.first, self.retried, self.fallbacks)?;
-        writeln!(f, "  time p50 {} µs, p99 {} µs", self.p50_us, self.p99_us)?;
-        writeln!(f, "  calls {}, tokens {} in, {} out, cost {} micro-dollars", self.calls, self.input_tokens, self.output_tokens, self.micro_usd)?;
-        for (name, counts) in [("violation", &self.violations), ("fault", &self.faults)] {
+/// Reports side by side: totals, then what was wrong with texts and exchanges.
+pub fn table(reports: &[Report]) -> String {
+    let width = reports.iter().map(|r| r.label.chars().count()).max().unwrap_or(0).max(12);
+    let mut out = format!(
+        "{:<width$} {:>8} {:>10} {:>8} {:>12} {:>12} {:>6} {:>10} {:>10} {:>8} {:>12} {:>10} {:>10}\n",
+        "", "replies", "at once", "retried", "template", "faithful", "calls", "tokens in", "cached", "out", "cost", "p50 ms", "p99 ms"
+    );
+    for r in reports {
+        let faithful = if r.cases == 0 { 0.0 } else { 100.0 * (r.first + r.retried) as f64 / r.cases as f64 };
+        out.push_str(&format!(
+            "{:<width$} {:>8} {:>10} {:>8} {:>12} {:>10.1} % {:>6} {:>10} {:>10} {:>8} {:>12} {:>10} {:>10}\n",
+            r.label,
+            r.cases,
+            r.first,
+            r.retried,
+            r.fallbacks,
+            faithful,
+            r.calls,
+            r.input_tokens,
+            r.cached_tokens,
+            r.output_tokens,
+            dollars(r.micro_usd),
+            milliseconds(r.p50_us),
+            milliseconds(r.p99_us),
+        ));
+    }
+    for r in reports {
+        for (name, counts) in [("violation", &r.violations), ("fault", &r.faults)] {
             for (kind, n) in counts {
-                writeln!(f, "  {name} {kind}: {n}")?;
+                out.push_str(&format!("{}: {name} {kind}: {n}\n", r.label));
             }
         }
-        Ok(())
     }
+    out
 }

@@ -1,15 +1,17 @@
 //! Measuring translators side by side on cases with known predicates: exact matches, atoms found, time, tokens and cost.
 
-use std::collections::BTreeMap;
-use std::fmt;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
 use super::nlu;
 pub use super::nlu::{Case, CaseContext};
+use crate::llm::cost::dollars;
+use crate::state::Conversation;
 use crate::term::{Atom, Name};
-use crate::understand::llm::Translation;
+use crate::understand::hybrid::weigh;
+use crate::understand::llm::{LlmUnderstand, Trace, Translation};
 use crate::understand::{Context, Understand};
 
 /// Reads cases, one JSON object a line.
@@ -96,12 +98,16 @@ pub struct Report {
     pub by_tag: BTreeMap<String, Score>,
     /// Cases that were put to a model.
     pub asked: usize,
+    /// Of these, those for which it gave nothing usable.
+    pub failed: usize,
     /// Cases in which the model gave nothing usable, by fault.
     pub faults: BTreeMap<String, usize>,
     /// Requests, tokens and cost.
     pub calls: u64,
     /// Input tokens.
     pub input_tokens: u64,
+    /// Of these, tokens that the provider had cached.
+    pub cached_tokens: u64,
     /// Output tokens.
     pub output_tokens: u64,
     /// Micro-dollars.
@@ -116,40 +122,97 @@ pub struct Report {
 
 /// Measures every candidate on every case.
 pub fn understand(cases: &[Case], candidates: &[Candidate<'_>]) -> Vec<Report> {
-    candidates.iter().map(|c| measure(cases, c)).collect()
+    let measure = |candidate: &Candidate<'_>| {
+        let mut run = Run::new(&candidate.label);
+        for case in cases {
+            let started = Instant::now();
+            let translation = (candidate.translate)(&case.text, &context(case));
+            run.count(case, &translation.heard.predicates, translation.trace.as_ref(), translation.model.is_some(), started.elapsed());
+        }
+        run.done()
+    };
+    candidates.iter().map(measure).collect()
 }
 
-fn measure(cases: &[Case], candidate: &Candidate<'_>) -> Report {
-    let mut report = Report { label: candidate.label.clone(), ..Report::default() };
-    let mut times = Vec::with_capacity(cases.len());
-    for case in cases {
-        let started = Instant::now();
-        let translation = (candidate.translate)(&case.text, &case.context.of_role(&case.role));
-        times.push(started.elapsed());
-        let got = &translation.heard.predicates;
+/// Measures the embedded translator, and each model alone and as the hybrid's second translator. A case is put to a model once: what
+/// the hybrid would have done follows from the same reply.
+pub fn compare(cases: &[Case], embedded: Option<&dyn Understand>, models: &[(String, LlmUnderstand)], below: f64) -> Vec<Report> {
+    let offline: Vec<Candidate<'_>> = embedded.iter().map(|e| Candidate::offline("embedded", *e)).collect();
+    let mut reports = understand(cases, &offline);
+    for (label, model) in models {
+        let (mut alone, mut hybrid) = (Run::new(label), Run::new(&format!("hybrid, {label}")));
+        for case in cases {
+            let context = context(case);
+            let started = Instant::now();
+            let first = embedded.map(|e| e.understand(&case.text, &context));
+            let embedding = started.elapsed();
+            let started = Instant::now();
+            let mut translation = model.translate(&case.text, &context, Some(first.clone().unwrap_or_default()));
+            let asking = started.elapsed();
+            let (own, usable) = (translation.model.clone().unwrap_or_default(), translation.model.is_some());
+            alone.count(case, &own, translation.trace.as_ref(), usable, asking);
+            match first.filter(|f| f.confidence >= below) {
+                Some(sure) => hybrid.count(case, &sure.predicates, None, false, embedding),
+                None => {
+                    weigh(&mut translation);
+                    hybrid.count(case, &translation.heard.predicates, translation.trace.as_ref(), usable, embedding + asking);
+                }
+            }
+        }
+        reports.push(alone.done());
+        if embedded.is_some() {
+            reports.push(hybrid.done());
+        }
+    }
+    reports
+}
+
+/// Every case is a conversation of its own, so that a budget for conversations does not stop the whole.
+fn context(case: &Case) -> Context {
+    Context { conversation: Conversation { site: "eval".into(), session: case.id.clone() }, ..case.context.of_role(&case.role) }
+}
+
+struct Run {
+    report: Report,
+    times: Vec<Duration>,
+}
+
+impl Run {
+    fn new(label: &str) -> Self {
+        Self { report: Report { label: label.to_owned(), ..Report::default() }, times: vec![] }
+    }
+
+    fn count(&mut self, case: &Case, got: &[Atom], asked: Option<&Trace>, usable: bool, took: Duration) {
+        let report = &mut self.report;
+        self.times.push(took);
         report.all.count(&case.gold, got);
         for tag in case.tags.iter().cloned().chain([format!("role:{}", case.role)]) {
             report.by_tag.entry(tag).or_default().count(&case.gold, got);
         }
-        if let Some(trace) = &translation.trace {
+        if let Some(trace) = asked {
             report.asked += 1;
+            report.failed += usize::from(!usable);
             report.calls += u64::from(trace.usage.calls);
             report.input_tokens += trace.usage.input;
+            report.cached_tokens += trace.usage.cached;
             report.output_tokens += trace.usage.output;
             report.micro_usd += trace.usage.micro_usd;
             if let Some(fault) = trace.fault {
                 *report.faults.entry(fault.to_owned()).or_default() += 1;
             }
         }
-        let (mut wanted, mut given) = (case.gold.clone(), got.clone());
+        let (mut wanted, mut given) = (case.gold.clone(), got.to_vec());
         wanted.sort();
         given.sort();
         if wanted != given {
             report.differences.push((case.id.clone(), wanted, given));
         }
     }
-    (report.p50_us, report.p99_us) = (percentile(&mut times, 50), percentile(&mut times, 99));
-    report
+
+    fn done(mut self) -> Report {
+        (self.report.p50_us, self.report.p99_us) = (percentile(&mut self.times, 50), percentile(&mut self.times, 99));
+        self.report
+    }
 }
 
 /// A percentile in microseconds; sorts the times.
@@ -159,19 +222,49 @@ pub(super) fn percentile(times: &mut [Duration], per_cent: usize) -> u64 {
     times.get(at).map_or(0, |t| u64::try_from(t.as_micros()).unwrap_or(u64::MAX))
 }
 
-impl fmt::Display for Report {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{}: exact {:.1} % of {}, atom F1 {:.1} %", self.label, self.all.exact_percent(), self.all.cases, self.all.f1_percent())?;
-        writeln!(f, "  time p50 {} µs, p99 {} µs; model asked in {} cases", self.p50_us, self.p99_us, self.asked)?;
-        writeln!(f, "  calls {}, tokens {} in, {} out, cost {} micro-dollars", self.calls, self.input_tokens, self.output_tokens, self.micro_usd)?;
-        for (fault, n) in &self.faults {
-            writeln!(f, "  fault {fault}: {n}")?;
-        }
-        for (tag, score) in &self.by_tag {
-            writeln!(f, "  {tag}: exact {:.1} % of {}, F1 {:.1} %", score.exact_percent(), score.cases, score.f1_percent())?;
-        }
-        Ok(())
+/// Reports side by side: totals, then exact matches by tag, then faults.
+pub fn table(reports: &[Report]) -> String {
+    let width = reports.iter().map(|r| r.label.chars().count()).max().unwrap_or(0).max(12);
+    let mut out = format!(
+        "{:<width$} {:>6} {:>8} {:>8} {:>14} {:>7} {:>6} {:>10} {:>10} {:>8} {:>12} {:>10} {:>10}\n",
+        "", "cases", "exact", "F1", "model asked", "failed", "calls", "tokens in", "cached", "out", "cost", "p50 ms", "p99 ms"
+    );
+    for r in reports {
+        let asked = format!("{} ({:.0} %)", r.asked, if r.all.cases == 0 { 0.0 } else { percent(r.asked, r.all.cases) });
+        out.push_str(&format!(
+            "{:<width$} {:>6} {:>6.1} % {:>6.1} % {:>14} {:>7} {:>6} {:>10} {:>10} {:>8} {:>12} {:>10} {:>10}\n",
+            r.label,
+            r.all.cases,
+            r.all.exact_percent(),
+            r.all.f1_percent(),
+            asked,
+            r.failed,
+            r.calls,
+            r.input_tokens,
+            r.cached_tokens,
+            r.output_tokens,
+            dollars(r.micro_usd),
+            milliseconds(r.p50_us),
+            milliseconds(r.p99_us),
+        ));
     }
+    out.push_str("\nexact matches by tag\n");
+    let tags: BTreeSet<&String> = reports.iter().flat_map(|r| r.by_tag.keys()).collect();
+    for tag in tags {
+        let score = |r: &Report| r.by_tag.get(tag).copied().unwrap_or_default();
+        let cases = reports.first().map_or(0, |r| score(r).cases);
+        let shares: String = reports.iter().map(|r| format!(" {:>6.1} %", score(r).exact_percent())).collect();
+        out.push_str(&format!("{tag:<24} {cases:>6}{shares}\n"));
+    }
+    for (r, (fault, n)) in reports.iter().flat_map(|r| r.faults.iter().map(move |f| (r, f))) {
+        out.push_str(&format!("{}: fault {fault} in {n} cases\n", r.label));
+    }
+    out
+}
+
+/// Microseconds as milliseconds with two digits.
+pub(super) fn milliseconds(us: u64) -> String {
+    format!("{}.{:02}", us / 1000, us % 1000 / 10)
 }
 
 /// The names of roles that cases use, for checks before a costly run.
@@ -209,7 +302,8 @@ mod tests {
         assert_eq!(report.all, Score { cases: 2, exact: 1, right: 4, given: 4, wanted: 5 });
         assert_eq!((report.by_tag["t"].exact, report.by_tag["role:customer"].cases, report.differences.len()), (0, 2, 1));
         assert!((report.all.f1_percent() - 800.0 / 9.0).abs() < 1e-9);
-        assert!(report.to_string().starts_with("one: exact 50.0 % of 2"));
+        let table = table(&reports);
+        assert!(table.contains("one") && table.contains("50.0 %") && table.contains("role:customer"), "{table}");
         assert!(read("{\"id\":1}").unwrap_err().starts_with("line 1"));
     }
 }

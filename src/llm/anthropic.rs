@@ -81,7 +81,7 @@ impl Dialect for Anthropic {
             Some("message_delta") => {
                 let output = number(value.pointer("/usage/output_tokens"));
                 let input = state.input.saturating_add(state.written).saturating_add(state.cached);
-                state.usage = Usage::of(&config.prices, input, state.cached, output);
+                state.usage = Usage::with_cache(&config.prices, input, (state.cached, state.written), output);
                 if let Some(reason) = value.pointer("/delta/stop_reason").and_then(Value::as_str) {
                     state.finished = true;
                     ended(Some(reason))?;
@@ -120,6 +120,6 @@ fn ended(reason: Option<&str>) -> Result<(), ModelError> {
 /// Anthropic counts fresh, cache-written and cache-read input apart; [`Usage::input`] is their sum.
 fn usage(config: &ModelConfig, value: Option<&Value>) -> Usage {
     let get = |key: &str| number(value.and_then(|v| v.get(key)));
-    let cached = get("cache_read_input_tokens");
-    Usage::of(&config.prices, get("input_tokens").saturating_add(get("cache_creation_input_tokens")).saturating_add(cached), cached, get("output_tokens"))
+    let (cached, written) = (get("cache_read_input_tokens"), get("cache_creation_input_tokens"));
+    Usage::with_cache(&config.prices, get("input_tokens").saturating_add(written).saturating_add(cached), (cached, written), get("output_tokens"))
 }

@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock, mpsc};
 use tokio::runtime::{Builder, Runtime};
 
 use super::config::ModelConfig;
-use super::cost::{Ledger, Usage};
+use super::cost::{Account, Ledger, Usage};
 use super::error::ModelError;
 use super::http::HttpTransport;
 use super::remote::RemoteModel;
@@ -65,6 +65,16 @@ impl BlockingModel {
     /// Books what a conversation used.
     pub fn book(&self, of: &Conversation, used: Usage) {
         self.ledger.book(&of.site, &of.session, used);
+    }
+
+    /// What a conversation and its site have used.
+    pub fn account(&self, of: &Conversation) -> Account {
+        self.ledger.account(&of.site, &of.session)
+    }
+
+    /// Forgets the sum of a conversation that ended; its site's sum keeps it.
+    pub fn close(&self, of: &Conversation) {
+        self.ledger.close(&of.site, &of.session);
     }
 
     /// The model's name.

@@ -70,6 +70,16 @@ pub enum Structured {
     Prompt,
 }
 
+/// What an OpenAI-compatible server calls the bound on a reply's tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TokenLimit {
+    /// `max_tokens`, which nearly every server knows.
+    MaxTokens,
+    /// `max_completion_tokens`, which OpenAI's newer models ask for.
+    MaxCompletionTokens,
+}
+
 /// Limits in time and size. Each is exceeded by name (see [`ModelError`]).
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -139,16 +149,27 @@ impl Limits {
     }
 }
 
-/// Micro-dollars per million tokens, as the provider's price list gives them in dollars per million.
+/// Micro-dollars per million tokens: a list price of 0.40 dollars a million is 400000.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Prices {
     /// Fresh input tokens.
     pub input: u64,
-    /// Input tokens read from the provider's prompt cache.
-    pub cached_input: u64,
+    /// Input tokens read from the provider's prompt cache; as `input` if unsaid, so that a cost is never too low.
+    pub cached_input: Option<u64>,
+    /// Input tokens written to the provider's prompt cache, where that costs more; as `input` if unsaid.
+    pub cache_write: Option<u64>,
     /// Output tokens.
     pub output: u64,
+    /// Tokens of texts that are embedded; as `input` if unsaid.
+    pub embedding: Option<u64>,
+}
+
+impl Prices {
+    /// The prices of the embedding model.
+    pub fn of_embedding(&self) -> Self {
+        Self { input: self.embedding.unwrap_or(self.input), ..Self::default() }
+    }
 }
 
 /// One model at one endpoint.
@@ -167,6 +188,8 @@ pub struct ModelConfig {
     pub key_file: Option<String>,
     /// How the reply's shape is requested from an OpenAI-compatible server.
     pub structured: Structured,
+    /// What the server calls the bound on a reply's tokens; unsaid, OpenAI's own address gets the newer name and others the older.
+    pub token_limit: Option<TokenLimit>,
     /// Sampling temperature; 0 for translation.
     pub temperature: f32,
     /// Sampling seed, where the server takes one.
@@ -193,6 +216,7 @@ impl Default for ModelConfig {
             key_env: None,
             key_file: None,
             structured: Structured::JsonSchema,
+            token_limit: None,
             temperature: 0.0,
             seed: None,
             embedding_model: None,
@@ -243,6 +267,33 @@ impl ModelConfig {
         let key_env = if env("DUOLOGUE_MODEL_KEY").is_some() { Some("DUOLOGUE_MODEL_KEY".to_owned()) } else { None };
         let config = Self { model, api, base_url: env("DUOLOGUE_MODEL_URL").unwrap_or_default(), key_env, ..Self::default() };
         config.resolve(env).map(Some)
+    }
+
+    /// The field that bounds a reply's tokens.
+    pub fn token_limit(&self) -> TokenLimit {
+        let newer = self.base_url.starts_with("https://api.openai.com");
+        self.token_limit.unwrap_or(if newer { TokenLimit::MaxCompletionTokens } else { TokenLimit::MaxTokens })
+    }
+
+    /// The same without what the server has just refused by name, if anything of it can be left out or said otherwise. Servers and
+    /// models differ in the fields they take, and their own message is the surest way to learn it.
+    pub fn without_refused(&self, error: &ModelError) -> Option<Self> {
+        let ModelError::Status { status: 400 | 422, message } = error else { return None };
+        let names = |field: &str| message.contains(field);
+        let mut adapted = self.clone();
+        if names("max_completion_tokens") && self.token_limit() == TokenLimit::MaxTokens {
+            adapted.token_limit = Some(TokenLimit::MaxCompletionTokens);
+        } else if names("max_completion_tokens") && self.token_limit.is_none() {
+            adapted.token_limit = Some(TokenLimit::MaxTokens);
+        } else if (names("response_format") || names("json_schema")) && self.structured == Structured::JsonSchema {
+            adapted.structured = Structured::JsonObject;
+        } else if names("response_format") && self.structured == Structured::JsonObject {
+            adapted.structured = Structured::Prompt;
+        } else {
+            let field = ["temperature", "seed", "stream_options"].into_iter().find(|f| names(f) && !self.extra.contains_key(*f))?;
+            adapted.extra.insert(field.to_owned(), Value::Null);
+        }
+        Some(adapted)
     }
 
     /// The key, if there is one.
@@ -306,6 +357,23 @@ mod tests {
         for shown in [format!("{config:?}"), format!("{config:#?}"), format!("{secret}"), format!("{secret:?}"), secret.redact("bad key sk-very-secret!")] {
             assert!(!shown.contains("very-secret"), "{shown}");
         }
+    }
+
+    #[test]
+    fn what_a_server_refuses_by_name_is_left_out_once() {
+        let refused = |message: &str| ModelError::Status { status: 400, message: message.into() };
+        let config = ModelConfig::new(Api::OpenAi, "http://localhost/v1", "m");
+        let newer = config.without_refused(&refused("'max_tokens' is not supported, use 'max_completion_tokens'")).unwrap();
+        assert_eq!(newer.token_limit(), TokenLimit::MaxCompletionTokens);
+        let object = config.without_refused(&refused("body.response_format.type: expected 'json_object'")).unwrap();
+        assert_eq!(object.structured, Structured::JsonObject);
+        let prompt = object.without_refused(&refused("response_format is unknown")).unwrap();
+        assert_eq!((prompt.structured, prompt.without_refused(&refused("response_format is unknown"))), (Structured::Prompt, None));
+        let cold = config.without_refused(&refused("temperature must be 1")).unwrap();
+        assert_eq!((cold.extra.get("temperature"), cold.without_refused(&refused("temperature must be 1"))), (Some(&Value::Null), None));
+        assert_eq!(config.without_refused(&refused("bad request")), None);
+        assert_eq!(config.without_refused(&ModelError::Status { status: 500, message: "temperature".into() }), None);
+        assert_eq!(ModelConfig::new(Api::OpenAi, "https://api.openai.com/v1", "m").token_limit(), TokenLimit::MaxCompletionTokens);
     }
 
     #[test]

@@ -81,6 +81,9 @@ pub enum ModelError {
     /// The envelope is no JSON, or not the one this interface sends.
     #[error("the model's reply cannot be read: {0}")]
     Envelope(String),
+    /// The reply came, but is not what was asked for, even after the repair round.
+    #[error("the model's reply is no list of the role's predicates: {0}")]
+    Unusable(String),
     /// The model ran into its token limit.
     #[error("the model's reply was cut at its token limit")]
     CutOff,
@@ -132,6 +135,26 @@ impl ModelError {
             || matches!(self, Self::TimedOut { stage: Stage::Total, .. } | Self::TooLarge { .. } | Self::NotUtf8 | Self::ContentType(_) | Self::Envelope(_))
     }
 
+    /// What the operator can do about it.
+    pub fn hint(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::Unreachable(_) => "is the server running, and is `base_url` right?",
+            Self::Status { status: 401 | 403, .. } => "is the key right that `key_env` or `key_file` names?",
+            Self::Status { status: 404, .. } => "are `model` and `base_url` right? OpenAI-compatible servers usually want a base ending in /v1",
+            Self::Status { status: 400 | 422, .. } => "the server refuses the request: `structured` and `extra` change what is sent",
+            Self::Redirected(_) => "put the address that it points to into `base_url`",
+            Self::TimedOut { stage: Stage::Queue, .. } => "more exchanges at once need a higher `limits.concurrency`",
+            Self::TimedOut { .. } => "a slow model needs higher `limits` (`headers_ms`, `idle_ms`, `total_ms`)",
+            Self::Envelope(_) | Self::ContentType(_) | Self::NotUtf8 => "does the server speak the interface that `api` names?",
+            Self::Unusable(_) => "a larger model, or a server that keeps replies in shape (`structured`), follows the schema",
+            Self::CutOff => "raise `limits.reply_tokens`; models that think before they answer need more",
+            Self::OverBudget { .. } => "`limits.session_tokens` and `limits.site_micro_usd` set the budgets",
+            Self::RateLimited { .. } => "the provider's limit for this key is reached",
+            Self::Cassette(_) => "record the exchange with DUOLOGUE_MODEL_RECORD=FILE",
+            _ => return None,
+        })
+    }
+
     /// A stable word for reports.
     pub fn kind(&self) -> &'static str {
         match self {
@@ -147,6 +170,7 @@ impl ModelError {
             Self::NotUtf8 => "not_utf8",
             Self::ContentType(_) => "content_type",
             Self::Envelope(_) => "envelope",
+            Self::Unusable(_) => "unusable",
             Self::CutOff => "cut_off",
             Self::Declined(_) => "declined",
             Self::ToolCall => "tool_call",

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::config::ModelConfig;
+use super::config::{ModelConfig, Prices};
 use super::error::{ModelError, shorten};
 use super::remote::{Dialect, StreamState, number, put_extra, read_event, read_vectors};
 use super::sse::Format;
@@ -54,7 +54,7 @@ impl Dialect for Ollama {
             let called = message.get("tool_calls").is_some_and(|c| c.as_array().is_some_and(|c| !c.is_empty()));
             return Err(if called { ModelError::ToolCall } else { ModelError::Empty });
         }
-        Ok(ChatReply { text, usage: usage(config, value) })
+        Ok(ChatReply { text, usage: usage(&config.prices, value) })
     }
 
     fn format(&self) -> Format {
@@ -68,7 +68,7 @@ impl Dialect for Ollama {
         if value.get("done").and_then(Value::as_bool) == Some(true) {
             state.done = true;
             state.finished = true;
-            state.usage = usage(config, &value);
+            state.usage = usage(&config.prices, &value);
             if value.get("done_reason").and_then(Value::as_str) == Some("length") {
                 return Err(ModelError::CutOff);
             }
@@ -84,7 +84,7 @@ impl Dialect for Ollama {
     fn vectors(&self, config: &ModelConfig, value: &Value, count: usize) -> Result<Embeddings, ModelError> {
         failed(value)?;
         let rows = value.get("embeddings").and_then(Value::as_array).ok_or_else(|| ModelError::Envelope("no `embeddings`".into()))?;
-        Ok(Embeddings { vectors: read_vectors(rows, count)?, usage: usage(config, value) })
+        Ok(Embeddings { vectors: read_vectors(rows, count)?, usage: usage(&config.prices.of_embedding(), value) })
     }
 }
 
@@ -95,6 +95,6 @@ fn failed(value: &Value) -> Result<(), ModelError> {
     }
 }
 
-fn usage(config: &ModelConfig, value: &Value) -> Usage {
-    Usage::of(&config.prices, number(value.get("prompt_eval_count")), 0, number(value.get("eval_count")))
+fn usage(prices: &Prices, value: &Value) -> Usage {
+    Usage::of(prices, number(value.get("prompt_eval_count")), 0, number(value.get("eval_count")))
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::config::{ModelConfig, Structured};
+use super::config::{ModelConfig, Prices, Structured, TokenLimit};
 use super::error::{ModelError, shorten};
 use super::remote::{Dialect, StreamState, number, put_extra, read_event, read_vectors};
 use super::sse::Format;
@@ -18,7 +18,11 @@ impl Dialect for OpenAi {
         let mut body = Map::new();
         body.insert("model".into(), json!(config.model));
         body.insert("messages".into(), messages(request));
-        body.insert("max_tokens".into(), json!(request.max_tokens));
+        let limit = match config.token_limit() {
+            TokenLimit::MaxTokens => "max_tokens",
+            TokenLimit::MaxCompletionTokens => "max_completion_tokens",
+        };
+        body.insert(limit.into(), json!(request.max_tokens));
         body.insert("temperature".into(), json!(config.temperature));
         if let Some(seed) = config.seed {
             body.insert("seed".into(), json!(seed));
@@ -47,7 +51,7 @@ impl Dialect for OpenAi {
                 || message.get("function_call").is_some_and(Value::is_object);
             return Err(if called { ModelError::ToolCall } else { ModelError::Empty });
         }
-        Ok(ChatReply { text, usage: usage(config, value.get("usage")) })
+        Ok(ChatReply { text, usage: usage(&config.prices, value.get("usage")) })
     }
 
     fn format(&self) -> Format {
@@ -61,7 +65,7 @@ impl Dialect for OpenAi {
         }
         let value = read_event(event)?;
         if let Some(used) = value.get("usage").filter(|u| u.is_object()) {
-            state.usage = usage(config, Some(used));
+            state.usage = usage(&config.prices, Some(used));
         }
         let Some(choice) = value.pointer("/choices/0") else { return Ok(()) };
         if choice.pointer("/delta/tool_calls").is_some_and(|c| c.as_array().is_some_and(|c| !c.is_empty())) {
@@ -92,7 +96,7 @@ impl Dialect for OpenAi {
         }
         rows.sort_by_key(|(index, _)| *index);
         let rows: Vec<Value> = rows.into_iter().map(|(_, v)| v.clone()).collect();
-        Ok(Embeddings { vectors: read_vectors(&rows, count)?, usage: usage(config, value.get("usage")) })
+        Ok(Embeddings { vectors: read_vectors(&rows, count)?, usage: usage(&config.prices.of_embedding(), value.get("usage")) })
     }
 }
 
@@ -141,7 +145,7 @@ fn ended(reason: Option<&str>) -> Result<(), ModelError> {
     }
 }
 
-fn usage(config: &ModelConfig, value: Option<&Value>) -> Usage {
+fn usage(prices: &Prices, value: Option<&Value>) -> Usage {
     let get = |path: &str| number(value.and_then(|v| v.pointer(path)));
-    Usage::of(&config.prices, get("/prompt_tokens"), get("/prompt_tokens_details/cached_tokens"), get("/completion_tokens"))
+    Usage::of(prices, get("/prompt_tokens"), get("/prompt_tokens_details/cached_tokens"), get("/completion_tokens"))
 }

@@ -1,7 +1,7 @@
 //! A model behind a server: one dialect, one transport, and around both the time-outs, size limits, retries and the circuit breaker.
 
 use std::ops::ControlFlow;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::StreamExt;
@@ -67,6 +67,8 @@ pub struct RemoteModel {
     dialect: &'static dyn Dialect,
     transport: Arc<dyn Transport>,
     gate: Gate,
+    /// The configuration without what the server refused, once it refused something.
+    adapted: Mutex<Option<Arc<ModelConfig>>>,
 }
 
 impl RemoteModel {
@@ -84,7 +86,7 @@ impl RemoteModel {
             Api::Ollama => &Ollama,
         };
         let gate = Gate::new(&config.limits);
-        Self { config, dialect, transport, gate }
+        Self { config, dialect, transport, gate, adapted: Mutex::default() }
     }
 
     /// The configuration in use.
@@ -97,10 +99,34 @@ impl RemoteModel {
         self.gate.is_open()
     }
 
+    fn in_use(&self) -> Arc<ModelConfig> {
+        let adapted = self.adapted.lock().unwrap_or_else(PoisonError::into_inner);
+        adapted.clone().unwrap_or_else(|| Arc::new(self.config.clone()))
+    }
+
+    /// One chat; a field that the server refuses by name is left out from then on.
+    async fn exchange(&self, request: &ChatRequest, sink: &mut Sink<'_, '_>) -> Result<(Outcome, u32), ModelError> {
+        let deadline = Instant::now() + self.config.limits.total();
+        let mut refusals = 0;
+        loop {
+            let config = self.in_use();
+            let wire = self.dialect.chat(&config, request, sink.on_text.is_some());
+            match self.attempts(&wire, sink, deadline).await {
+                Ok((outcome, calls)) => return Ok((outcome, refusals + calls)),
+                Err(error) => {
+                    // Each adaptation takes one thing away, so this ends.
+                    let adapted = config.without_refused(&error).ok_or_else(|| error.clone())?;
+                    tracing::info!(%error, "the request is sent again without what the server refuses");
+                    *self.adapted.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(adapted));
+                    refusals += 1;
+                }
+            }
+        }
+    }
+
     /// Attempts until one succeeds, the fault is no passing one, or time is up. `sink` tells whether text went out already: then there is no second attempt.
-    async fn attempts(&self, wire: &WireRequest, sink: &mut Sink<'_, '_>) -> Result<(Outcome, u32), ModelError> {
+    async fn attempts(&self, wire: &WireRequest, sink: &mut Sink<'_, '_>, deadline: Instant) -> Result<(Outcome, u32), ModelError> {
         let limits = &self.config.limits;
-        let deadline = Instant::now() + limits.total();
         let mut attempt = 0;
         loop {
             attempt += 1;
@@ -149,8 +175,10 @@ impl RemoteModel {
         let bytes = read_body(&mut reply, ERROR_BYTES, self.config.limits.idle()).await.unwrap_or_default();
         let text = String::from_utf8_lossy(&bytes);
         let value: Value = serde_json::from_str(&text).unwrap_or(Value::Null);
-        let said = value.pointer("/error/message").or_else(|| value.get("error")).or_else(|| value.get("message")).and_then(Value::as_str);
-        let message = shorten(said.unwrap_or("no message"), 200);
+        let said = ["/error/message", "/error", "/message", "/detail"].into_iter().find_map(|path| value.pointer(path));
+        // Some servers give a list of what is wrong with each field instead of a sentence.
+        let said = said.map(|s| s.as_str().map_or_else(|| s.to_string(), str::to_owned));
+        let message = shorten(said.as_deref().unwrap_or("no message"), 300);
         let message = self.config.key().map_or(message.clone(), |k| k.redact(&message));
         ModelError::Status { status: reply.status, message }
     }
@@ -239,7 +267,8 @@ impl Model for RemoteModel {
     }
 
     fn shaping(&self) -> Shaping {
-        match (self.config.api, self.config.structured) {
+        let config = self.in_use();
+        match (config.api, config.structured) {
             (Api::OpenAi, Structured::Prompt) => Shaping::Unshaped,
             (Api::OpenAi, Structured::JsonObject | Structured::Grammar) | (Api::Ollama, _) => Shaping::PerUtterance,
             (Api::OpenAi, Structured::JsonSchema) | (Api::Anthropic, _) => Shaping::Stable,
@@ -252,8 +281,7 @@ impl Model for RemoteModel {
 
     fn chat<'a>(&'a self, request: &'a ChatRequest) -> BoxFuture<'a, Result<ChatReply, ModelError>> {
         Box::pin(async move {
-            let wire = self.dialect.chat(&self.config, request, false);
-            let (outcome, calls) = self.attempts(&wire, &mut Sink { on_text: None, delivered: false }).await?;
+            let (outcome, calls) = self.exchange(request, &mut Sink { on_text: None, delivered: false }).await?;
             let mut reply = match outcome {
                 Outcome::Whole(value) => self.dialect.reply(&self.config, &value)?,
                 Outcome::Streamed(reply) => reply,
@@ -265,9 +293,8 @@ impl Model for RemoteModel {
 
     fn stream<'a>(&'a self, request: &'a ChatRequest, on_text: &'a mut OnText<'a>) -> BoxFuture<'a, Result<ChatReply, ModelError>> {
         Box::pin(async move {
-            let wire = self.dialect.chat(&self.config, request, true);
             let mut sink = Sink { on_text: Some(on_text), delivered: false };
-            let (outcome, calls) = self.attempts(&wire, &mut sink).await?;
+            let (outcome, calls) = self.exchange(request, &mut sink).await?;
             let mut reply = match outcome {
                 Outcome::Streamed(reply) => reply,
                 // A server that ignored `stream`: its whole text is handed on at once.
@@ -288,7 +315,8 @@ impl Model for RemoteModel {
                 return Ok(Embeddings::default());
             }
             let wire = self.dialect.embed(&self.config, texts)?;
-            let (outcome, calls) = self.attempts(&wire, &mut Sink { on_text: None, delivered: false }).await?;
+            let deadline = Instant::now() + self.config.limits.total();
+            let (outcome, calls) = self.attempts(&wire, &mut Sink { on_text: None, delivered: false }, deadline).await?;
             let Outcome::Whole(value) = outcome else {
                 return Err(ModelError::Envelope("a stream where one object was expected".into()));
             };

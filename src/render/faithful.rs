@@ -48,6 +48,9 @@ pub enum Violation {
     /// The sentences do not follow the draft.
     #[error("the sentences do not follow the draft; near: {0}")]
     Order(String),
+    /// Far more was said than the draft holds.
+    #[error("the text is much longer than the draft")]
+    Length,
     /// Nothing was said.
     #[error("the reply is empty")]
     Empty,
@@ -63,6 +66,7 @@ impl Violation {
             Self::Question => "question",
             Self::Negation => "negation",
             Self::Order(_) => "order",
+            Self::Length => "length",
             Self::Empty => "empty",
         }
     }
@@ -94,6 +98,12 @@ impl Faithful {
         neutral.extend(filler.iter().cloned());
         neutral.extend(list(own_words));
         Self { names: NameIndex::new(names), function: Arc::new(function), neutral: Arc::new(neutral), filler: Arc::new(filler) }
+    }
+
+    /// The same for a site with other names.
+    #[must_use]
+    pub fn over<S: AsRef<str>>(&self, names: &[S]) -> Self {
+        Self { names: NameIndex::new(names), ..self.clone() }
     }
 
     /// Checks a text against the template's text for the same actions.

@@ -9,32 +9,18 @@ use minijinja::{Environment, UndefinedBehavior, context};
 use serde::Serialize;
 use serde_json::Value;
 
+pub use super::By;
 use super::faithful::scan::take_sentences;
 use super::faithful::{Faithful, Violation};
-use super::{Render, Say, Tone};
-use crate::domain::Domain;
+use super::{Account, Exchange, Render, Say, Tone, Worded};
 use crate::llm::{BlockingModel, ChatRequest, Message, ModelError, Usage};
-use crate::understand::llm::Names;
+use crate::state::Conversation;
+use crate::term::{Atom, Term};
 
 /// A reply may be this much longer than its draft, in characters, beside a fixed allowance.
 const LONGER: usize = 2;
 /// The fixed allowance, in characters.
 const ALLOWANCE: usize = 120;
-
-/// Where a reply's words come from.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum By {
-    /// The model's first text.
-    Model,
-    /// The model's second text.
-    Retry,
-    /// The template's, because the model failed or was not faithful.
-    #[default]
-    Template,
-    /// Sentences of the model that were released while it streamed, the rest from the template.
-    Mixed,
-}
 
 /// A reply with everything that led to it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -49,11 +35,23 @@ pub struct Rendering {
     pub violations: Vec<Violation>,
     /// The stable word for a fault of the exchange.
     pub fault: Option<&'static str>,
+    /// The fault in words.
+    pub problem: Option<String>,
+    /// What the operator can do about it.
+    #[serde(skip)]
+    pub hint: Option<&'static str>,
     /// Tokens and cost.
     pub usage: Usage,
     /// Time spent waiting for the model.
     #[serde(skip)]
     pub waited: Duration,
+}
+
+impl Rendering {
+    fn failed(&mut self, error: &ModelError) {
+        tracing::info!(kind = error.kind(), "the model gave no usable wording");
+        (self.fault, self.problem, self.hint) = (Some(error.kind()), Some(crate::llm::error::shorten(&error.to_string(), 300)), error.hint());
+    }
 }
 
 /// How often the model's words were used.
@@ -128,14 +126,6 @@ impl LlmRender {
         Self { model, template, faithful, prompts, observer: None, counts: Arc::default() }
     }
 
-    /// A renderer for a domain as loaded: its templates, its first facts' names, its own tone and neutral words.
-    pub fn for_domain(domain: &Domain, model: BlockingModel) -> Result<Self, ModelError> {
-        let own = |name: &str| domain.files.read(&format!("prompts/{}/{name}", domain.ontology.domain));
-        let names = Names::of(&domain.ontology, domain.facts.iter());
-        let faithful = Faithful::new(names.all(), &own("neutral_words.txt").unwrap_or_default());
-        Ok(Self::new(model, domain.templates.clone(), faithful, RenderPrompts::with(&domain.ontology.title, own)?))
-    }
-
     /// The same for a site with other names.
     #[must_use]
     pub fn with_names(&self, faithful: Faithful) -> Self {
@@ -167,11 +157,8 @@ impl LlmRender {
             let reply = this.model.chat(request)?;
             rendering.usage += reply.usage;
             let text = tidy(&reply.text);
-            let verdict = if text.chars().count() > rendering.template.chars().count() * LONGER + ALLOWANCE {
-                Err(Violation::Order("the text is much longer than the draft".into()))
-            } else {
-                this.faithful.check(&text, says, &rendering.template)
-            };
+            let verdict =
+                if text.chars().count() > room(&rendering.template) { Err(Violation::Length) } else { this.faithful.check(&text, says, &rendering.template) };
             Ok((text, verdict, false))
         })
     }
@@ -181,33 +168,43 @@ impl LlmRender {
         let draft = self.template.render(says, tone);
         let rendering = self.attempts(draft, tone, |this, rendering, request| {
             let mut checker = this.faithful.checker(says, &rendering.template);
-            let (mut open, mut released) = (String::new(), Vec::new());
+            let (mut open, mut released, mut length) = (String::new(), Vec::new(), 0);
+            let room = room(&rendering.template);
             let outcome = this.model.stream(request, &mut |piece| {
-                open.push_str(piece);
+                // A quotation mark around the whole is no part of what is said.
+                open.push_str(if length == 0 { piece.trim_start_matches(['"', ' ', '\n']) } else { piece });
+                length += piece.chars().count();
                 for sentence in take_sentences(&mut open) {
                     for checked in checker.add(&sentence) {
                         on_sentence(&checked);
                         released.push(checked);
                     }
                 }
-                if checker.failed() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+                if checker.failed() || length > room { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             });
-            if let Ok(reply) = &outcome {
-                rendering.usage += reply.usage;
-                for checked in std::iter::once(open.trim()).filter(|s| !s.is_empty()).flat_map(|s| checker.add(s)).collect::<Vec<_>>() {
-                    on_sentence(&checked);
-                    released.push(checked);
+            match &outcome {
+                Ok(reply) => {
+                    rendering.usage += reply.usage;
+                    let last = if open.matches('"').count() == 1 { open.trim().trim_end_matches('"') } else { open.trim() };
+                    for checked in if last.is_empty() { vec![] } else { checker.add(last) } {
+                        on_sentence(&checked);
+                        released.push(checked);
+                    }
                 }
+                // The provider tells what a stream used at its end only; of one that was stopped, the request at least is counted.
+                Err(_) => rendering.usage += Usage { calls: 1, ..Usage::default() },
             }
             let rest = checker.rest();
-            let verdict = checker.finish();
+            let verdict = if length > room { Err(Violation::Length) } else { checker.finish() };
             match (outcome, released.is_empty()) {
                 (Err(error), true) if error != ModelError::Stopped => Err(error),
                 (_, true) => Ok((String::new(), verdict.and(Err(Violation::Empty)), false)),
                 (Ok(_), false) if verdict.is_ok() => Ok((released.join(" "), Ok(()), false)),
                 // Sentences went out already: the template says what is left.
                 (outcome, false) => {
-                    rendering.fault = outcome.err().filter(|e| *e != ModelError::Stopped).map(|e| e.kind());
+                    if let Some(error) = outcome.err().filter(|e| *e != ModelError::Stopped) {
+                        rendering.failed(&error);
+                    }
                     rendering.violations.extend(verdict.err());
                     if !rest.is_empty() {
                         on_sentence(&rest);
@@ -234,8 +231,7 @@ impl LlmRender {
         let started = Instant::now();
         let outcome = if rendering.template.trim().is_empty() { Ok(()) } else { self.two_rounds(tone, &mut rendering, &mut ask) };
         if let Err(error) = outcome {
-            tracing::info!(kind = error.kind(), "the model gave no usable wording");
-            rendering.fault = Some(error.kind());
+            rendering.failed(&error);
         }
         rendering.waited = started.elapsed();
         self.model.book(&tone.conversation, rendering.usage);
@@ -256,9 +252,9 @@ impl LlmRender {
     ) -> Result<(), ModelError> {
         self.model.admit(&tone.conversation)?;
         let turn = self.prompts.fill("render_turn", context!(draft => Value::from(rendering.template.as_str()).to_string()))?;
-        // A token has about four characters; twice that is room enough, and bounds what a runaway model costs.
-        let tokens = rendering.template.chars().count() / 2 + 64;
-        let max_tokens = u32::try_from(tokens).unwrap_or(u32::MAX);
+        // A token has about four characters; twice that is room enough for a long draft.
+        let tokens = u32::try_from(rendering.template.chars().count() / 2).unwrap_or(u32::MAX);
+        let max_tokens = tokens.max(self.model.model().limits().reply_tokens);
         let mut request = ChatRequest { prefix: self.prompts.prefix.clone(), messages: vec![Message::user(turn)], shape: None, max_tokens };
         for by in [By::Model, By::Retry] {
             let (text, verdict, finished) = ask(self, rendering, request.clone())?;
@@ -280,6 +276,11 @@ impl LlmRender {
     }
 }
 
+/// How many characters a model may use for a draft.
+fn room(draft: &str) -> usize {
+    draft.chars().count() * LONGER + ALLOWANCE
+}
+
 /// The text without white space and quotation marks around it.
 fn tidy(text: &str) -> String {
     let text = text.trim();
@@ -287,8 +288,48 @@ fn tidy(text: &str) -> String {
     inner.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+impl LlmRender {
+    fn worded(&self, r: Rendering) -> Worded {
+        let problems = r.problem.into_iter().collect();
+        let exchange = Exchange {
+            model: self.model.name().to_owned(),
+            usage: r.usage,
+            fault: r.fault.map(str::to_owned),
+            problems,
+            hint: r.hint.map(str::to_owned),
+            waited: r.waited,
+        };
+        Worded { text: r.text, by: r.by, violations: r.violations.iter().map(ToString::to_string).collect(), exchange: Some(exchange) }
+    }
+}
+
 impl Render for LlmRender {
     fn render(&self, says: &[Say], tone: &Tone) -> String {
         self.compose(says, tone).text
     }
+
+    fn word(&self, says: &[Say], tone: &Tone) -> Worded {
+        self.worded(self.compose(says, tone))
+    }
+
+    fn stream(&self, says: &[Say], tone: &Tone, on_sentence: &mut dyn FnMut(&str)) -> Worded {
+        self.worded(Self::stream(self, says, tone, on_sentence))
+    }
+
+    fn over(&self, facts: &[Atom]) -> Option<Arc<dyn Render>> {
+        Some(Arc::new(self.with_names(self.faithful.over(&strings_of(facts)))))
+    }
+
+    fn account(&self, of: &Conversation) -> Option<Account> {
+        Some(self.model.account(of))
+    }
+
+    fn ended(&self, of: &Conversation) {
+        self.model.close(of);
+    }
+}
+
+/// The names that facts hold.
+pub fn strings_of(facts: &[Atom]) -> Vec<String> {
+    facts.iter().flat_map(|f| &f.args).filter_map(|t| if let Term::Str(s) = t { Some(s.to_string()) } else { None }).collect()
 }

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::models::Models;
 use super::{Act, proofs};
 use crate::facts::{Entry, Provenance};
 use crate::ontology::{Ontology, Refused};
@@ -56,6 +57,9 @@ pub struct TurnRecord {
     pub state: State,
     /// Why each action was taken.
     pub why: Vec<Why>,
+    /// What was asked of models at either end, where one is configured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub models: Option<Box<Models>>,
 }
 
 /// A refused predicate as the record holds it.

@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use serde::Serialize;
 
 use super::llm::{LlmUnderstand, Observer, Translation};
-use super::{Context, Heard, Understand};
+use super::{Account, Context, Heard, Understand};
+use crate::state::Conversation;
 
 /// Below this confidence the model is asked, unless configured otherwise.
 pub const DEFAULT_BELOW: f64 = 0.7;
@@ -73,15 +74,20 @@ impl HybridUnderstand {
         }
         self.counts.asked.fetch_add(1, Ordering::Relaxed);
         let mut translation = self.model.translate(text, context, Some(embedded));
-        match (&translation.model, &translation.embedded) {
-            (None, _) => {
-                self.counts.failed.fetch_add(1, Ordering::Relaxed);
-            }
-            // A model that found nothing, or names nobody spoke of, does not outweigh what the embedded translator is surer of.
-            (Some(_), Some(embedded)) if embedded.confidence > translation.heard.confidence => translation.heard = embedded.clone(),
-            _ => {}
+        if translation.model.is_none() {
+            self.counts.failed.fetch_add(1, Ordering::Relaxed);
         }
+        weigh(&mut translation);
         translation
+    }
+}
+
+/// A model that found nothing, or names nobody spoke of, does not outweigh what the embedded translator is surer of.
+pub fn weigh(translation: &mut Translation) {
+    if let (Some(_), Some(embedded)) = (&translation.model, &translation.embedded)
+        && embedded.confidence > translation.heard.confidence
+    {
+        translation.heard = embedded.clone();
     }
 }
 
@@ -96,6 +102,14 @@ impl Understand for HybridUnderstand {
         if let Some(observer) = &self.observer {
             observer(&translation);
         }
-        translation.heard
+        translation.into_heard()
+    }
+
+    fn account(&self, of: &Conversation) -> Option<Account> {
+        self.model.account(of)
+    }
+
+    fn ended(&self, of: &Conversation) {
+        self.model.ended(of);
     }
 }

@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-use super::{Context, Heard, Understand};
-use crate::domain::Domain;
+use super::{Account, Context, Exchange, Guess, Heard, Sources, Understand};
 use crate::llm::error::shorten;
 use crate::llm::{BlockingModel, ChatRequest, Message, ModelError, Shape, Shaping, Usage};
 use crate::ontology::Ontology;
+use crate::state::Conversation;
 use crate::term::{Atom, Name};
 
 pub mod forms;
@@ -41,13 +41,11 @@ pub struct Settings {
     pub examples: usize,
     /// Longest utterance that is sent, in characters.
     pub characters: usize,
-    /// Most tokens of a reply.
-    pub reply_tokens: u32,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { predicates: 30, names: 40, examples: 8, characters: 2_000, reply_tokens: 800 }
+        Self { predicates: 30, names: 40, examples: 8, characters: 2_000 }
     }
 }
 
@@ -62,6 +60,9 @@ pub struct Trace {
     pub problems: Vec<String>,
     /// The stable word for a fault of the exchange itself.
     pub fault: Option<&'static str>,
+    /// What the operator can do about it.
+    #[serde(skip)]
+    pub hint: Option<&'static str>,
     /// Tokens and cost.
     pub usage: Usage,
     /// Time spent waiting for the model.
@@ -78,8 +79,27 @@ pub struct Translation {
     pub embedded: Option<Heard>,
     /// The model's result, if it gave a usable one.
     pub model: Option<Vec<Atom>>,
+    /// How sure the model's result is.
+    pub model_confidence: Option<f64>,
     /// The exchanges, if a model was asked.
     pub trace: Option<Trace>,
+}
+
+impl Translation {
+    /// What counts, with what stood behind it.
+    pub fn into_heard(self) -> Heard {
+        let sure = self.heard.confidence;
+        // Where the model's predicates were not taken, its own confidence is not the one that counts.
+        let model = self.model.map(|predicates| Guess { predicates, confidence: self.model_confidence.unwrap_or(sure) });
+        let sources = Sources { embedded: self.embedded.as_ref().map(Guess::from), model, exchange: self.trace.map(Exchange::from) };
+        Heard { sources: Some(Box::new(sources)), ..self.heard }
+    }
+}
+
+impl From<Trace> for Exchange {
+    fn from(t: Trace) -> Self {
+        Self { model: t.model, usage: t.usage, fault: t.fault.map(str::to_owned), problems: t.problems, hint: t.hint.map(str::to_owned), waited: t.waited }
+    }
 }
 
 /// Who wants to see every translation (the turn record, an evaluation).
@@ -111,13 +131,6 @@ impl LlmUnderstand {
             roles.insert(role.clone(), (forms, prefix));
         }
         Ok(Self { shared: Arc::new(Shared { model, roles, prompts, settings }), names, fallback: None, observer: None })
-    }
-
-    /// A translator for a domain as loaded: its ontology, its first facts' names, its own prompts.
-    pub fn for_domain(domain: &Domain, model: BlockingModel) -> Result<Self, ModelError> {
-        let own = |name: &str| domain.files.read(&format!("prompts/{}/{name}", domain.ontology.domain));
-        let names = Arc::new(Names::of(&domain.ontology, domain.facts.iter()));
-        Self::new(model, &domain.ontology, names, Prompts::with(own)?, Settings::default())
     }
 
     /// The same with another translator for when the model fails.
@@ -163,10 +176,12 @@ impl LlmUnderstand {
                 let confidence = self.confidence(&atoms, text, context, trace.replies.len());
                 translation.heard = Heard { words: vec![vec![]; atoms.len()], predicates: atoms.clone(), confidence, by: "llm", ..Heard::default() };
                 translation.model = Some(atoms);
+                translation.model_confidence = Some(confidence);
             }
             Err(error) => {
                 tracing::info!(kind = error.kind(), "the model gave no usable translation");
                 trace.fault = Some(error.kind());
+                trace.hint = error.hint();
                 trace.problems.push(shorten(&error.to_string(), 300));
                 if translation.embedded.is_none() {
                     translation.embedded = self.fallback.as_ref().map(|f| f.understand(text, context));
@@ -192,7 +207,7 @@ impl LlmUnderstand {
             schema: schema::schema(forms, &self.names, text, shaping, settings.predicates),
             grammar: if shaping == Shaping::PerUtterance { grammar::grammar(forms, &self.names, text, settings.predicates) } else { String::new() },
         });
-        let mut request = ChatRequest { prefix: prefix.clone(), messages: vec![Message::user(turn)], shape, max_tokens: settings.reply_tokens };
+        let mut request = ChatRequest { prefix: prefix.clone(), messages: vec![Message::user(turn)], shape, max_tokens: model.model().limits().reply_tokens };
         for round in 0..2 {
             let reply = model.chat(request.clone())?;
             trace.usage += reply.usage;
@@ -202,7 +217,7 @@ impl LlmUnderstand {
                 Err(problems) => problems.to_string(),
             };
             if round == 1 {
-                return Err(ModelError::Envelope(shorten(&problems, 300)));
+                return Err(ModelError::Unusable(shorten(&problems, 300)));
             }
             let said = if reply.text.trim().is_empty() { "{}".to_owned() } else { shorten(&reply.text, 2_000) };
             request.messages.extend([Message::model(said), Message::user(prompts.repair(&problems)?)]);
@@ -249,6 +264,14 @@ impl Understand for LlmUnderstand {
         if let Some(observer) = &self.observer {
             observer(&translation);
         }
-        translation.heard
+        translation.into_heard()
+    }
+
+    fn account(&self, of: &Conversation) -> Option<Account> {
+        Some(self.shared.model.account(of))
+    }
+
+    fn ended(&self, of: &Conversation) {
+        self.shared.model.close(of);
     }
 }

@@ -1,6 +1,6 @@
-//! Evaluation and whole turns with a model at both ends: what the reports count, and what the engine itself adds to the model's time.
+//! Evaluation and whole turns with a model at both ends: what the reports count and the records hold.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use duologue::domain::{Domain, Files};
@@ -11,8 +11,7 @@ use duologue::llm::Api;
 use duologue::reason::Reasoner;
 use duologue::render::llm::LlmRender;
 use duologue::turn::{Engine, Options, Said};
-use duologue::understand::llm::LlmUnderstand;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::server::{Act, Request, Server};
 use crate::support::{TWO_TACOS, completion, config, model};
@@ -34,8 +33,8 @@ fn instant(request: &Request) -> Act {
 /// An engine with the model at both ends.
 fn engine(server: &Server) -> (Engine, LlmRender) {
     let domain = domain();
-    let understand = LlmUnderstand::for_domain(&domain, model(config(server, Api::OpenAi))).unwrap();
-    let render = LlmRender::for_domain(&domain, model(config(server, Api::OpenAi))).unwrap();
+    let understand = domain.model_translator(model(config(server, Api::OpenAi))).unwrap();
+    let render = domain.model_renderer(model(config(server, Api::OpenAi))).unwrap();
     let options = Options { reasoner: Reasoner::Fast, ..Options::default() };
     let store = Arc::new(MemoryStore::new(CommitRule::default()));
     (Engine::new(domain, store).with_understand(Arc::new(understand)).with_render(Arc::new(render.clone())).with_options(options), render)
@@ -71,7 +70,7 @@ fn a_model_that_fails_at_both_ends_leaves_a_polite_reply_and_the_state_unchanged
 fn reports_stand_side_by_side() {
     let server = Server::start(instant);
     let domain = domain();
-    let translator = LlmUnderstand::for_domain(&domain, model(config(&server, Api::OpenAi))).unwrap();
+    let translator = domain.model_translator(model(config(&server, Api::OpenAi))).unwrap();
     let cases = eval::understand::read(concat!(
         r#"{"id":"1","role":"customer","text":"two soft tacos","gold":["order(\"Soft Taco\",2)"],"tags":["plural"]}"#,
         "\n",
@@ -93,39 +92,9 @@ fn reports_stand_side_by_side() {
     }
     let cases = collect.take();
     let wrong = Server::start(|_| Act::json(completion("Everything is free today.")));
-    let renderer = |server: &Server| LlmRender::for_domain(&domain, model(config(server, Api::OpenAi))).unwrap();
+    let renderer = |server: &Server| domain.model_renderer(model(config(server, Api::OpenAi))).unwrap();
     let reports = eval::render::render(&cases, &[("faithful".into(), renderer(&server)), ("free".into(), renderer(&wrong))]);
     let summary: Vec<_> = reports.iter().map(|r| (r.label.as_str(), r.cases, r.first, r.fallbacks, r.calls)).collect();
     assert_eq!(summary, [("faithful", 3, 3, 0, 3), ("free", 3, 0, 3, 6)]);
     assert_eq!(reports[1].violations.values().sum::<usize>(), 6);
-}
-
-/// What a whole turn takes with a model that answers at once at both ends: all of it is the engine's and the wire's own time.
-/// Run with `cargo test --release --test llm overhead -- --ignored --nocapture`.
-#[test]
-#[ignore = "a measurement"]
-fn overhead_of_a_turn_with_an_instant_model() {
-    let own = Arc::new(Mutex::new(Duration::ZERO));
-    let spent = own.clone();
-    let server = Server::start(move |r| {
-        let started = Instant::now();
-        let act = instant(r);
-        *spent.lock().unwrap() += started.elapsed();
-        act
-    });
-    let (engine, _) = engine(&server);
-    let mut times = Vec::new();
-    for turn in 0..400 {
-        // A session holds few lines, as real ones do.
-        let key = SessionKey::new("s", &format!("c{}", turn / 4));
-        *own.lock().unwrap() = Duration::ZERO;
-        let started = Instant::now();
-        engine.turn(&key, "customer", &Said::Text("two soft tacos please"), None).unwrap();
-        times.push(started.elapsed().saturating_sub(*own.lock().unwrap()));
-    }
-    times.sort_unstable();
-    println!(
-        "{}",
-        json!({"turns": times.len(), "calls_per_turn": server.requests().len() / times.len(), "p50_us": times[200].as_micros(), "p99_us": times[396].as_micros()})
-    );
 }

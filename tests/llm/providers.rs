@@ -62,7 +62,7 @@ fn openai_takes_each_way_of_shaping() {
         config.seed = Some(7);
         config.extra.insert("temperature".into(), Value::Null);
         config.extra.insert("max_completion_tokens".into(), json!(60));
-        config.prices = Prices { input: 1_000_000, cached_input: 100_000, output: 2_000_000 };
+        config.prices = Prices { input: 1_000_000, cached_input: Some(100_000), output: 2_000_000, ..Prices::default() };
         let reply = model(config).chat(request(true)).unwrap();
         assert_eq!((reply.usage.input, reply.usage.cached, reply.usage.output, reply.usage.micro_usd), (900, 800, 30, 100 + 80 + 60));
         let sent = body(&server);

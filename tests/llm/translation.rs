@@ -271,7 +271,7 @@ fn sizes_of_prompt_schema_and_grammar() {
     let server = Server::start(|_| Act::json(completion("{\"predicates\":[]}")));
     let domain = duologue::domain::Domain::load(&duologue::domain::Files::built_in(), "drive_thru").unwrap();
     for role in ["customer", "manager"] {
-        let translator = duologue::understand::llm::LlmUnderstand::for_domain(&domain, model(config(&server, Api::OpenAi))).unwrap();
+        let translator = domain.model_translator(model(config(&server, Api::OpenAi))).unwrap();
         let context = Context { role: role.into(), ..Context::default() };
         translator.translate("two soft tacos with beans and a large Pepsi please", &context, None);
         let body: Value = serde_json::from_str(&server.requests().pop().unwrap().body).unwrap();
