@@ -97,6 +97,10 @@ const EDGE_COST: f32 = 0.5;
 const PREFERENCE: f32 = 0.4;
 const COMMA_COST: f32 = 0.7;
 const FILLER_COST: f32 = 0.05;
+/// Articles and the like within a pattern that does not have them.
+const LIGHT_COST: f32 = 0.3;
+/// How many words a gap may hold.
+const GAP: usize = 5;
 
 impl<'a> Chart<'a> {
     /// Finds names, values and noun phrases.
@@ -354,7 +358,25 @@ impl<'a> Chart<'a> {
         match t.kind {
             Kind::Punct(',' | ':' | '"' | '(' | ')') => Some(COMMA_COST),
             Kind::Word if self.model.fillers.contains(&t.id) => Some(FILLER_COST),
+            Kind::Word if self.model.phrase.has("light", t.id) => Some(LIGHT_COST),
             _ => None,
+        }
+    }
+
+    /// What it costs to let a gap hold a token; nothing that may change the meaning goes into one.
+    fn gap_cost(&self, at: usize) -> Option<f32> {
+        let t = self.tokens.get(at)?;
+        match t.kind {
+            Kind::Punct(',' | ':' | '"') => Some(0.35),
+            Kind::Punct(_) | Kind::Number { .. } => None,
+            Kind::Word if self.model.phrase.has("negation", t.id) => None,
+            Kind::Word if self.model.fillers.contains(&t.id) => Some(0.05),
+            Kind::Word if self.model.phrase.has("small", t.id) => Some(0.1),
+            Kind::Word if self.names_at.get(at).into_iter().flatten().any(|e| self.names.get(*e).and_then(|e| e.candidates.first()).is_some_and(|c| c.score > 0.8)) => {
+                None
+            }
+            Kind::Word if self.model.ordinary.contains(&t.id) || self.known_words.contains(&t.id) => Some(0.2),
+            Kind::Word => Some(0.55),
         }
     }
 
@@ -419,6 +441,16 @@ impl<'a> Chart<'a> {
                 Some(Step::Split(a, b)) => {
                     stack.push(Thread { pc: usize::from(*b), ..t.clone() });
                     stack.push(Thread { pc: usize::from(*a), ..t });
+                }
+                Some(Step::Gap) => {
+                    let mut at = t.at;
+                    let mut cost = 0.0;
+                    for _ in 0..=GAP {
+                        stack.push(Thread { pc: t.pc + 1, at, score: t.score - cost, ..t.clone() });
+                        let Some(c) = self.gap_cost(at) else { break };
+                        at += 1;
+                        cost += c;
+                    }
                 }
                 Some(step) => {
                     let mut at = t.at;

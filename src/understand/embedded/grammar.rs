@@ -2,7 +2,7 @@
 //!
 //! Notation: words as they are said; `(a|b c)` one of several; `[x]` may be missing; `<class>` one of the phrases of a class;
 //! `{x:SORT}` a name, number or value of the sort, `{x:SORT+}` a list of them, `{x:SORT~}` also by reference (it, both, the
-//! second one). Contractions are opened as in utterances, so `that's` and `that is` are one pattern.
+//! second one); `..` a few words that do not matter. Contractions are opened as in utterances, so `that's` and `that is` are one pattern.
 
 use std::collections::BTreeMap;
 
@@ -25,6 +25,8 @@ pub enum Step {
         /// Several, joined by commas, `and`, `or`.
         list: bool,
     },
+    /// A few words that do not matter here, or none.
+    Gap,
     /// Go on at both places, the first preferred.
     Split(u16, u16),
     /// Go on there.
@@ -178,16 +180,27 @@ impl Compiler<'_> {
                         word.push(d);
                         *at += 1;
                     }
-                    for w in plain_words(&word, self.respell) {
-                        if w.chars().next().is_some_and(char::is_alphanumeric) {
-                            let correctable = w.chars().count() >= 5;
-                            steps.push(Step::Word(self.words.intern(&w, correctable)));
-                        }
+                    // A gap is written as two dots between words.
+                    if let Some((before, after)) = word.split_once("..") {
+                        self.words_of(before, steps);
+                        steps.push(Step::Gap);
+                        self.words_of(after, steps);
+                        continue;
                     }
+                    self.words_of(&word, steps);
                 }
             }
         }
         Ok(())
+    }
+
+    fn words_of(&mut self, text: &str, steps: &mut Vec<Step>) {
+        for w in plain_words(text, self.respell) {
+            if w.chars().next().is_some_and(char::is_alphanumeric) {
+                let correctable = w.chars().count() >= 4;
+                steps.push(Step::Word(self.words.intern(&w, correctable)));
+            }
+        }
     }
 }
 
@@ -244,6 +257,7 @@ pub fn firsts(program: &Program, class_firsts: &dyn Fn(u16) -> Firsts) -> Firsts
                 }
             }
             Step::Slot { .. } => out.any = true,
+            Step::Gap => stack.push(pc + 1),
             Step::Split(a, b) => stack.extend([usize::from(*a), usize::from(*b)]),
             Step::Jump(a) => stack.push(usize::from(*a)),
             Step::Accept => out.empty = true,

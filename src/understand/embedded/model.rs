@@ -47,6 +47,10 @@ pub struct Pattern {
     pub weight: f32,
     /// How far it gives way: 0 not, 1 to what is more special, 2 to anything.
     pub weak: u8,
+    /// Whether it is made of slots alone: a name said by itself.
+    pub bare: bool,
+    /// Whether it has gaps, so that it reads what it does not know.
+    pub loose: bool,
     /// Whether it must be all that is said.
     pub alone: bool,
     /// Whether the conversation must hold a line already.
@@ -132,6 +136,8 @@ pub struct Model {
     pub not_things: FxHashSet<u32>,
     /// Measure words.
     pub measures: FxHashSet<u32>,
+    /// Words that may stand for each other.
+    pub alike: FxHashMap<u32, Vec<u32>>,
     /// Classes.
     pub classes: Vec<Program>,
     /// Patterns by role.
@@ -279,6 +285,16 @@ impl Build<'_> {
         let ordinary = words_of(&english.ordinary, w);
         let not_things = words_of(&lexicon.not_things, w);
         let measures = words_of(&lexicon.measures, w);
+        let mut alike: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
+        for set in english.alike.iter().chain(&lexicon.alike) {
+            let ids: Vec<u32> = set.split_whitespace().map(|x| w.intern(x, x.len() > 3)).collect();
+            for a in &ids {
+                let list = alike.entry(*a).or_default();
+                list.extend(ids.iter().filter(|b| *b != a));
+                list.sort_unstable();
+                list.dedup();
+            }
+        }
 
         let (masks, name_facts) = name_masks(self.ontology);
         let value_sorts: Vec<Name> = self.ontology.sorts.iter().filter(|(_, s)| matches!(s, Sort::Values(_))).map(|(n, _)| n.clone()).collect();
@@ -291,6 +307,7 @@ impl Build<'_> {
             ordinary,
             not_things,
             measures,
+            alike,
             classes: vec![],
             roles: BTreeMap::new(),
             value_sorts,
@@ -462,6 +479,8 @@ impl Build<'_> {
                     return;
                 }
             }
+            let bare = !program.steps.iter().any(|s| matches!(s, Step::Word(_) | Step::Class(_)));
+            let loose = program.steps.contains(&Step::Gap);
             grammar.patterns.push(Pattern {
                 program,
                 vars,
@@ -471,6 +490,8 @@ impl Build<'_> {
                 does: text.does,
                 weight: text.weight,
                 weak: if text.weak { 2 } else { u8::from(text.general) },
+                bare,
+                loose,
                 alone: text.alone,
                 needs_line: text.needs_line,
                 say: say.as_str().into(),
