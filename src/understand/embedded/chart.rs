@@ -369,7 +369,8 @@ impl<'a> Chart<'a> {
         match t.kind {
             Kind::Punct(',' | ':' | '"') => Some(0.35),
             Kind::Punct(_) | Kind::Number { .. } => None,
-            Kind::Word if self.model.phrase.has("negation", t.id) => None,
+            Kind::Word if ["negation", "both", "all", "another"].iter().any(|k| self.model.phrase.has(k, t.id)) => None,
+            Kind::Word if self.model.numbers.units.contains_key(&t.id) || self.model.ordinals.contains_key(&t.id) => None,
             Kind::Word if self.model.fillers.contains(&t.id) => Some(0.05),
             Kind::Word if self.model.phrase.has("small", t.id) => Some(0.1),
             Kind::Word if self.names_at.get(at).into_iter().flatten().any(|e| self.names.get(*e).and_then(|e| e.candidates.first()).is_some_and(|c| c.score > 0.8)) => {
