@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use rustc_hash::FxHashMap;
 
 use super::data::Does;
-use super::grammar::{Fill, Program, Step};
+use super::grammar::{Fill, Program, Step, sign};
 use super::model::{Knowledge, Model, RoleGrammar};
 use super::phrase::{Head, Np, Phrases};
 use super::text::{Kind, Token};
@@ -89,6 +89,7 @@ pub struct Chart<'a> {
     known_words: &'a rustc_hash::FxHashSet<u32>,
     role_mask: u64,
     present: u64,
+    signs: Vec<(u64, u64)>,
     classes: BTreeMap<(u16, usize), Vec<(usize, f32)>>,
 }
 
@@ -128,8 +129,10 @@ impl<'a> Chart<'a> {
             known_words: &grammar.words,
             role_mask: grammar.names,
             present,
+            signs: vec![],
             classes: BTreeMap::new(),
         };
+        chart.find_signs();
         chart.find_values();
         chart.find_names();
         chart.shadow_names();
@@ -390,6 +393,30 @@ impl<'a> Chart<'a> {
         }
     }
 
+    /// The signs of the words that a program at a token may read next, over what it may skip.
+    fn signs_at(&self, at: usize, strict: bool) -> u64 {
+        let (own, over) = self.signs.get(at).copied().unwrap_or((0, 0));
+        if strict { own } else { over }
+    }
+
+    fn find_signs(&mut self) {
+        let own: Vec<u64> = self.tokens.iter().map(|t| t.readings().fold(0, |a, r| a | sign(r.0))).collect();
+        self.signs = (0..own.len())
+            .map(|at| {
+                let mut over = 0;
+                let mut i = at;
+                while let Some(s) = own.get(i) {
+                    over |= s;
+                    if self.skippable(i).is_none() || i > at + 4 {
+                        break;
+                    }
+                    i += 1;
+                }
+                (own.get(at).copied().unwrap_or(0), over)
+            })
+            .collect();
+    }
+
     fn class_ends(&mut self, class: u16, at: usize) -> Vec<(usize, f32)> {
         if let Some(known) = self.classes.get(&(class, at)) {
             return known.clone();
@@ -440,8 +467,18 @@ impl<'a> Chart<'a> {
                 },
                 Some(Step::Jump(to)) => stack.push(Thread { pc: usize::from(*to), ..t }),
                 Some(Step::Split(a, b)) => {
-                    stack.push(Thread { pc: usize::from(*b), ..t.clone() });
-                    stack.push(Thread { pc: usize::from(*a), ..t });
+                    let here = self.signs_at(t.at, t.at == start || t.listing);
+                    let (a, b) = (usize::from(*a), usize::from(*b));
+                    let may = |pc: usize| program.next.get(pc).is_none_or(|n| n & here != 0 || *n == u64::MAX);
+                    match (may(a), may(b)) {
+                        (true, true) => {
+                            stack.push(Thread { pc: b, ..t.clone() });
+                            stack.push(Thread { pc: a, ..t });
+                        }
+                        (true, false) => stack.push(Thread { pc: a, ..t }),
+                        (false, true) => stack.push(Thread { pc: b, ..t }),
+                        (false, false) => {}
+                    }
                 }
                 Some(Step::Gap) => {
                     let mut at = t.at;

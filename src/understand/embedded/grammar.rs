@@ -67,6 +67,38 @@ pub enum Fill {
 pub struct Program {
     /// Its steps.
     pub steps: Vec<Step>,
+    /// For each step the signs of the words that may come next there, all signs if anything may; see [`sign`].
+    pub next: Vec<u64>,
+}
+
+/// A word's sign: one of 64 bits, so that most ways on are ruled out by one look at the next word.
+pub fn sign(word: u32) -> u64 {
+    1 << (word.wrapping_mul(0x9E37_79B9) >> 26)
+}
+
+impl Program {
+    /// Fills [`Program::next`]; steps only ever lead forward, so one pass from the end is enough.
+    pub fn look_ahead(&mut self, class_firsts: &dyn Fn(u16) -> Firsts) {
+        let mut next = vec![u64::MAX; self.steps.len()];
+        for pc in (0..self.steps.len()).rev() {
+            let at = |i: usize| next.get(i).copied().unwrap_or(u64::MAX);
+            let signs = match self.steps.get(pc) {
+                Some(Step::Word(w)) => sign(*w),
+                Some(Step::Class(c)) => {
+                    let first = class_firsts(*c);
+                    let own = first.words.iter().fold(0, |a, w| a | sign(*w));
+                    if first.any { u64::MAX } else if first.empty { own | at(pc + 1) } else { own }
+                }
+                Some(Step::Split(a, b)) => at(usize::from(*a)) | at(usize::from(*b)),
+                Some(Step::Jump(a)) => at(usize::from(*a)),
+                _ => u64::MAX,
+            };
+            if let Some(slot) = next.get_mut(pc) {
+                *slot = signs;
+            }
+        }
+        self.next = next;
+    }
 }
 
 /// What can start a program.

@@ -326,6 +326,9 @@ impl Build<'_> {
         }
         self.classes(&english, &lexicon, &mut model);
         let class_firsts = all_firsts(&model.classes);
+        for class in &mut model.classes {
+            class.look_ahead(&|c| class_firsts.get(usize::from(c)).cloned().unwrap_or_default());
+        }
         self.values(&lexicon, &mut model, &class_firsts);
         self.patterns(&lexicon, &english, &mut model, &class_firsts);
         self.lines(&lexicon, &mut model);
@@ -391,7 +394,8 @@ impl Build<'_> {
                 phrases.extend(lexicon.values.get(&**sort).and_then(|v| v.get(&**value)).into_iter().flatten().cloned());
                 let text = format!("({})", phrases.join("|"));
                 match self.compile(&text, &mut vec![], &empty, model, &[]) {
-                    Ok(program) => {
+                    Ok(mut program) => {
+                        program.look_ahead(&|_| Firsts { any: true, ..Firsts::default() });
                         let f = firsts(&program, &|c| class_firsts.get(usize::from(c)).cloned().unwrap_or_default());
                         out.push(ValueWords { sort: u16::try_from(number).unwrap_or(0), value: value.clone(), program, firsts: f.words });
                     }
@@ -416,7 +420,8 @@ impl Build<'_> {
             for text in own.chain(lexicon.patterns.get("any").into_iter().flatten()) {
                 self.pattern(text, role, &numbers, model, &lexicon.money, &mut grammar);
             }
-            for (i, p) in grammar.patterns.iter().enumerate() {
+            for (i, p) in grammar.patterns.iter_mut().enumerate() {
+                p.program.look_ahead(&|c| class_firsts.get(usize::from(c)).cloned().unwrap_or_default());
                 let Ok(i) = u16::try_from(i) else { break };
                 let f = firsts(&p.program, &|c| class_firsts.get(usize::from(c)).cloned().unwrap_or_default());
                 for w in f.words {
