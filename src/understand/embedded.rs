@@ -32,6 +32,9 @@ use crate::link::{UNKNOWN, Words};
 use crate::ontology::Ontology;
 use crate::term::{Atom, Name, Term};
 
+/// The input of a domain for what is nothing to it, by convention.
+const IRRELEVANT: &str = "irrelevant";
+
 /// The embedded translator of one domain.
 #[derive(Clone, Debug)]
 pub struct Embedded {
@@ -191,10 +194,12 @@ impl Embedded {
     /// Whether names are only mentioned, in a question or a story that nothing here reads: nothing is asked for then.
     fn is_mention(&self, tokens: &[Token], edges: &[Edge], path: &[usize], grammar: &RoleGrammar, loose: usize, spoken: usize) -> bool {
         let mut bare = false;
+        let mut loose = loose;
         for e in path.iter().filter_map(|i| edges.get(*i)) {
             let Some(p) = grammar.patterns.get(e.pattern) else { continue };
             match p.does {
                 Some(Does::Nothing) => {}
+                None if p.weak == 2 && p.means.iter().all(|t| &*t.name == IRRELEVANT) => loose += e.end - e.start,
                 None if p.bare && p.after.is_none() => bare = true,
                 _ => return false,
             }
@@ -331,7 +336,7 @@ impl Understand for Embedded {
 
     fn understand(&self, text: &str, context: &Context) -> Heard {
         let mut heard = Heard { by: "embedded", ..Heard::default() };
-        let irrelevant = Atom { name: "irrelevant".into(), args: vec![] };
+        let irrelevant = Atom { name: IRRELEVANT.into(), args: vec![] };
         let says_irrelevant = self.model.forms.contains_key(&(context.role.clone(), irrelevant.name.clone(), 0));
         if Self::is_code(text) && says_irrelevant {
             heard.predicates.push(irrelevant);

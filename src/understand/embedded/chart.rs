@@ -372,7 +372,12 @@ impl<'a> Chart<'a> {
         match t.kind {
             Kind::Punct(',' | ':' | '"') => Some(0.35),
             Kind::Punct(_) | Kind::Number { .. } => None,
-            Kind::Word if ["negation", "both", "all", "another"].iter().any(|k| self.model.phrase.has(k, t.id)) => None,
+            Kind::Word if ["both", "all"].iter().any(|k| self.model.phrase.has(k, t.id)) => {
+                let opens = self.names_at.get(at + 1).is_some_and(|n| !n.is_empty())
+                    || self.tokens.get(at + 1).is_some_and(|n| ["of", "definite"].iter().any(|k| self.model.phrase.has(k, n.id)));
+                (!opens).then_some(0.2)
+            }
+            Kind::Word if ["negation", "another"].iter().any(|k| self.model.phrase.has(k, t.id)) => None,
             Kind::Word if self.model.numbers.units.contains_key(&t.id) || self.model.ordinals.contains_key(&t.id) => None,
             Kind::Word if self.model.fillers.contains(&t.id) => Some(0.05),
             Kind::Word if self.model.phrase.has("small", t.id) => Some(0.1),
