@@ -101,7 +101,7 @@ const FILLER_COST: f32 = 0.05;
 /// Articles and the like within a pattern that does not have them.
 const LIGHT_COST: f32 = 0.3;
 /// How many words a gap may hold.
-const GAP: usize = 5;
+const GAP: usize = 8;
 
 impl<'a> Chart<'a> {
     /// Finds names, values and noun phrases.
@@ -330,13 +330,14 @@ impl<'a> Chart<'a> {
     }
 
     /// How well a name edge names something of the mask: the best score of the mask against the best of all.
-    pub fn fit(&self, edge: &NameEdge, mask: u64) -> Option<f32> {
+    /// `kind_of` says that the words tell a kind of thing (the steak one), which other sorts do not compete for.
+    pub fn fit(&self, edge: &NameEdge, mask: u64, kind_of: bool) -> Option<f32> {
         let best = |admit: &dyn Fn(usize) -> bool| edge.candidates.iter().filter(|c| admit(c.name)).map(|c| c.score + self.hint(c.name)).fold(0.0f32, f32::max);
         let ours = best(&|n| self.mask(n) & mask != 0);
         if ours <= 0.0 {
             return None;
         }
-        let any = best(&|n| self.mask(n) & self.role_mask != 0).max(ours);
+        let any = if kind_of { ours } else { best(&|n| self.mask(n) & self.role_mask != 0).max(ours) };
         let ratio = ours / any;
         let shadow = if edge.shadowed { 0.6 } else { 1.0 };
         (ratio > 0.4).then_some(shadow * ratio * (0.55 + 0.45 * ours.min(1.0)))
@@ -370,7 +371,7 @@ impl<'a> Chart<'a> {
     fn gap_cost(&self, at: usize) -> Option<f32> {
         let t = self.tokens.get(at)?;
         match t.kind {
-            Kind::Punct(',' | ':' | '"') => Some(0.35),
+            Kind::Punct(',' | ':' | '"' | '=') => Some(0.35),
             Kind::Punct(_) | Kind::Number { .. } => None,
             Kind::Word if ["both", "all"].iter().any(|k| self.model.phrase.has(k, t.id)) => {
                 let opens = self.names_at.get(at + 1).is_some_and(|n| !n.is_empty())
@@ -583,9 +584,14 @@ impl<'a> Chart<'a> {
                             #[expect(clippy::cast_precision_loss, reason = "spans are short")]
                             let words = edge.said as f32;
                             let noun_follows = if self.strange(np.end) { 0.7 } else { 0.0 };
-                            Some(np.extra_score + (words + 0.25 * (words - 1.0)) * self.fit(edge, *mask)? - noun_follows)
+                            let kind_of = np.end > edge.end;
+                            Some(np.extra_score + (words + 0.25 * (words - 1.0)) * self.fit(edge, *mask, kind_of)? - noun_follows)
                         }),
-                        Head::Left if *reference && np.count.is_some() => Some(np.extra_score),
+                        // A number right before a name is that name's.
+                        Head::Left if *reference && np.count.is_some() => {
+                            let torn = self.names_at.get(np.end).is_some_and(|n| !n.is_empty());
+                            Some(np.extra_score - if torn { 0.6 } else { 0.0 })
+                        }
                         _ if *reference && self.present & *mask != 0 => Some(np.extra_score),
                         _ => None,
                     };

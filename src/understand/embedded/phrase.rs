@@ -61,6 +61,8 @@ pub struct Np {
     pub place: Option<i64>,
     /// Which of several.
     pub which: Which,
+    /// Whether it is half of what the head means.
+    pub half: bool,
     /// Whether it is a part of something said before: `two of them`.
     pub part: bool,
     /// Attributes: sort and value.
@@ -116,6 +118,9 @@ impl Phrases<'_, '_> {
                 self.of(Np { extra_score: next.extra_score + 1.0, plural: true, ..next.clone() }, at + 2, out);
             }
             self.of(next, at + 1, out);
+        }
+        if self.is("half", at) && self.is("of", at + 1) {
+            self.article(Np { half: true, part: true, extra_score: np.extra_score + 1.8, ..np.clone() }, at + 2, out);
         }
         self.article(np, at, out);
     }
