@@ -6,6 +6,10 @@ pub fn sound_key(word: &str) -> String {
     let chars: Vec<char> = word.chars().collect();
     let at = |i: usize| chars.get(i).copied().unwrap_or(' ');
     let mut i = 0;
+    // "xtra" says its first letter's name.
+    if at(0) == 'x' && !matches!(at(1), 'a' | 'e' | 'i' | 'o' | 'u' | 'y' | ' ') {
+        out.push('a');
+    }
     while i < chars.len() {
         let (sign, used) = match (at(i), at(i + 1)) {
             ('p', 'h') => ('f', 2),
@@ -21,7 +25,7 @@ pub fn sound_key(word: &str) -> String {
             ('g', 'e' | 'i') | ('j', _) => ('j', 1),
             ('d', 't') | ('t', 'd') => ('t', 2),
             ('v', _) => ('f', 1),
-            ('h', _) if i > 0 => (' ', 1),
+            ('h' | 'w', _) if i > 0 => (' ', 1),
             ('y', _) if i > 0 => ('a', 1),
             ('a' | 'e' | 'i' | 'o' | 'u', _) => ('a', 1),
             (c, _) => (c, 1),
@@ -57,6 +61,10 @@ pub fn closeness(said: &str, said_sound: &str, known: &str, known_sound: &str) -
             }
         }
     };
+    // The last letter of a short word left out.
+    if shorter == 3 && length == 4 && known.starts_with(said) {
+        return 0.75;
+    }
     if allowed == 0 || length - shorter > allowed {
         return 0.0;
     }

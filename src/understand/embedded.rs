@@ -32,6 +32,9 @@ use crate::link::{UNKNOWN, Words};
 use crate::ontology::Ontology;
 use crate::term::{Atom, Name, Term};
 
+/// The input of a domain for what is nothing to it, by convention.
+const IRRELEVANT: &str = "irrelevant";
+
 /// The embedded translator of one domain.
 #[derive(Clone, Debug)]
 pub struct Embedded {
@@ -71,8 +74,32 @@ impl Embedded {
                     t.alts.push((digit, 1.0));
                 }
             }
+            if t.kind == Kind::Word {
+                self.widen(t);
+            }
         }
         (tokens, cut)
+    }
+
+    /// Further readings of a word: its base form, and the words that may stand for it.
+    fn widen(&self, t: &mut Token) {
+        let words = &self.knowledge.words;
+        let own = t.id;
+        for base in bases(&t.text) {
+            let id = words.id(&base);
+            if id != UNKNOWN && id != own && t.is(id).is_none() {
+                t.alts.push((id, if own == UNKNOWN { 0.95 } else { 0.85 }));
+            }
+        }
+        let mut more: Vec<(u32, f32)> = vec![];
+        for (w, c) in t.readings().filter(|r| r.1 > 0.8) {
+            more.extend(self.model.alike.get(&w).into_iter().flatten().map(|a| (*a, c * 0.9)));
+        }
+        for (w, c) in more {
+            if t.is(w).is_none() {
+                t.alts.push((w, c));
+            }
+        }
     }
 
     /// What the context makes likely: members that were asked for, what was offered.
@@ -156,10 +183,30 @@ impl Embedded {
         let mut out = finish(resolver);
         // A part of a name amid words that mean nothing here is a coincidence.
         let spoken = tokens.iter().filter(|t| t.punct().is_none()).count();
-        if name_score < 0.85 && loose * 2 > spoken && spoken > 2 {
+        let accidental = name_score < 0.85 && loose * 2 > spoken && spoken > 2;
+        if accidental || self.is_mention(tokens, &edges, &path, grammar, loose, spoken) {
             out.clear();
         }
-        Reading { out, unsure, uncovered, loose, name_score, score }
+        let guessed = path.iter().filter_map(|i| edges.get(*i)).any(|e| grammar.patterns.get(e.pattern).is_some_and(|p| p.loose));
+        Reading { out, unsure, uncovered, loose, name_score, score, guessed }
+    }
+
+    /// Whether names are only mentioned, in a question or a story that nothing here reads: nothing is asked for then.
+    fn is_mention(&self, tokens: &[Token], edges: &[Edge], path: &[usize], grammar: &RoleGrammar, loose: usize, spoken: usize) -> bool {
+        let mut bare = false;
+        let mut loose = loose;
+        for e in path.iter().filter_map(|i| edges.get(*i)) {
+            let Some(p) = grammar.patterns.get(e.pattern) else { continue };
+            match p.does {
+                Some(Does::Nothing) => {}
+                None if p.weak == 2 && p.means.iter().all(|t| &*t.name == IRRELEVANT) => loose += e.end - e.start,
+                None if p.bare && p.after.is_none() => bare = true,
+                _ => return false,
+            }
+        }
+        let first = tokens.iter().find(|t| t.kind == Kind::Word && !self.model.fillers.contains(&t.id));
+        let asks = first.is_some_and(|t| self.model.phrase.has("question", t.id));
+        bare && (asks && loose > 0 || loose >= 4 && loose * 2 > spoken)
     }
 
     /// Whether the text is code, data or markup rather than speech.
@@ -181,6 +228,8 @@ struct Reading {
     loose: usize,
     name_score: f32,
     score: f32,
+    /// Whether a reading with gaps was taken.
+    guessed: bool,
 }
 
 /// The bindings of a pattern's condition, `None` if it does not hold. The latest action that matches counts.
@@ -287,7 +336,7 @@ impl Understand for Embedded {
 
     fn understand(&self, text: &str, context: &Context) -> Heard {
         let mut heard = Heard { by: "embedded", ..Heard::default() };
-        let irrelevant = Atom { name: "irrelevant".into(), args: vec![] };
+        let irrelevant = Atom { name: IRRELEVANT.into(), args: vec![] };
         let says_irrelevant = self.model.forms.contains_key(&(context.role.clone(), irrelevant.name.clone(), 0));
         if Self::is_code(text) && says_irrelevant {
             heard.predicates.push(irrelevant);
@@ -324,6 +373,9 @@ impl Understand for Embedded {
         if denied {
             heard.confidence *= 0.5;
         }
+        if reading.guessed {
+            heard.confidence *= 0.9;
+        }
         if cut.is_some() {
             heard.confidence = heard.confidence.min(0.3);
         }
@@ -348,6 +400,23 @@ impl Embedded {
             words.iter().filter(|t| self.model.ordinary.contains(&t.id) || self.model.fillers.contains(&t.id) || self.model.phrase.has("small", t.id)).count();
         words.len() >= 3 && known * 2 >= words.len()
     }
+}
+
+/// The forms that a word in -ing or -ed may be of: put of putting, take of taking, drop of dropped.
+fn bases(word: &str) -> Vec<String> {
+    if !word.is_ascii() {
+        return vec![];
+    }
+    let stem = word.strip_suffix("ing").filter(|s| s.len() > 1).or_else(|| word.strip_suffix("ed").filter(|s| s.len() > 2));
+    let Some(stem) = stem else { return vec![] };
+    let mut out = vec![stem.to_owned(), format!("{stem}e")];
+    let mut last = stem.chars().rev();
+    if let (Some(a), Some(b)) = (last.next(), last.next())
+        && a == b
+    {
+        out.push(stem.get(..stem.len() - 1).unwrap_or(stem).to_owned());
+    }
+    out
 }
 
 fn ratio(part: usize, whole: usize) -> f64 {

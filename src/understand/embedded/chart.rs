@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use rustc_hash::FxHashMap;
 
 use super::data::Does;
-use super::grammar::{Fill, Program, Step};
+use super::grammar::{Fill, Program, Step, sign};
 use super::model::{Knowledge, Model, RoleGrammar};
 use super::phrase::{Head, Np, Phrases};
 use super::text::{Kind, Token};
@@ -89,6 +89,7 @@ pub struct Chart<'a> {
     known_words: &'a rustc_hash::FxHashSet<u32>,
     role_mask: u64,
     present: u64,
+    signs: Vec<(u64, u64)>,
     classes: BTreeMap<(u16, usize), Vec<(usize, f32)>>,
 }
 
@@ -97,6 +98,10 @@ const EDGE_COST: f32 = 0.5;
 const PREFERENCE: f32 = 0.4;
 const COMMA_COST: f32 = 0.7;
 const FILLER_COST: f32 = 0.05;
+/// Articles and the like within a pattern that does not have them.
+const LIGHT_COST: f32 = 0.3;
+/// How many words a gap may hold.
+const GAP: usize = 8;
 
 impl<'a> Chart<'a> {
     /// Finds names, values and noun phrases.
@@ -124,8 +129,10 @@ impl<'a> Chart<'a> {
             known_words: &grammar.words,
             role_mask: grammar.names,
             present,
+            signs: vec![],
             classes: BTreeMap::new(),
         };
+        chart.find_signs();
         chart.find_values();
         chart.find_names();
         chart.shadow_names();
@@ -323,13 +330,14 @@ impl<'a> Chart<'a> {
     }
 
     /// How well a name edge names something of the mask: the best score of the mask against the best of all.
-    pub fn fit(&self, edge: &NameEdge, mask: u64) -> Option<f32> {
+    /// `kind_of` says that the words tell a kind of thing (the steak one), which other sorts do not compete for.
+    pub fn fit(&self, edge: &NameEdge, mask: u64, kind_of: bool) -> Option<f32> {
         let best = |admit: &dyn Fn(usize) -> bool| edge.candidates.iter().filter(|c| admit(c.name)).map(|c| c.score + self.hint(c.name)).fold(0.0f32, f32::max);
         let ours = best(&|n| self.mask(n) & mask != 0);
         if ours <= 0.0 {
             return None;
         }
-        let any = best(&|n| self.mask(n) & self.role_mask != 0).max(ours);
+        let any = if kind_of { ours } else { best(&|n| self.mask(n) & self.role_mask != 0).max(ours) };
         let ratio = ours / any;
         let shadow = if edge.shadowed { 0.6 } else { 1.0 };
         (ratio > 0.4).then_some(shadow * ratio * (0.55 + 0.45 * ours.min(1.0)))
@@ -354,7 +362,31 @@ impl<'a> Chart<'a> {
         match t.kind {
             Kind::Punct(',' | ':' | '"' | '(' | ')') => Some(COMMA_COST),
             Kind::Word if self.model.fillers.contains(&t.id) => Some(FILLER_COST),
+            Kind::Word if self.model.phrase.has("light", t.id) => Some(LIGHT_COST),
             _ => None,
+        }
+    }
+
+    /// What it costs to let a gap hold a token; nothing that may change the meaning goes into one.
+    fn gap_cost(&self, at: usize) -> Option<f32> {
+        let t = self.tokens.get(at)?;
+        match t.kind {
+            Kind::Punct(',' | ':' | '"' | '=') => Some(0.35),
+            Kind::Punct(_) | Kind::Number { .. } => None,
+            Kind::Word if ["both", "all"].iter().any(|k| self.model.phrase.has(k, t.id)) => {
+                let opens = self.names_at.get(at + 1).is_some_and(|n| !n.is_empty())
+                    || self.tokens.get(at + 1).is_some_and(|n| ["of", "definite"].iter().any(|k| self.model.phrase.has(k, n.id)));
+                (!opens).then_some(0.2)
+            }
+            Kind::Word if ["negation", "another"].iter().any(|k| self.model.phrase.has(k, t.id)) => None,
+            Kind::Word if self.model.numbers.units.contains_key(&t.id) || self.model.ordinals.contains_key(&t.id) => None,
+            Kind::Word if self.model.fillers.contains(&t.id) => Some(0.05),
+            Kind::Word if self.model.phrase.has("small", t.id) => Some(0.1),
+            Kind::Word if self.names_at.get(at).into_iter().flatten().any(|e| self.names.get(*e).and_then(|e| e.candidates.first()).is_some_and(|c| c.score > 0.8)) => {
+                None
+            }
+            Kind::Word if self.model.ordinary.contains(&t.id) || self.known_words.contains(&t.id) => Some(0.2),
+            Kind::Word => Some(0.55),
         }
     }
 
@@ -365,6 +397,30 @@ impl<'a> Chart<'a> {
             () if self.model.fillers.contains(&t.id) => 0.6,
             () => 1.0,
         }
+    }
+
+    /// The signs of the words that a program at a token may read next, over what it may skip.
+    fn signs_at(&self, at: usize, strict: bool) -> u64 {
+        let (own, over) = self.signs.get(at).copied().unwrap_or((0, 0));
+        if strict { own } else { over }
+    }
+
+    fn find_signs(&mut self) {
+        let own: Vec<u64> = self.tokens.iter().map(|t| t.readings().fold(0, |a, r| a | sign(r.0))).collect();
+        self.signs = (0..own.len())
+            .map(|at| {
+                let mut over = 0;
+                let mut i = at;
+                while let Some(s) = own.get(i) {
+                    over |= s;
+                    if self.skippable(i).is_none() || i > at + 4 {
+                        break;
+                    }
+                    i += 1;
+                }
+                (own.get(at).copied().unwrap_or(0), over)
+            })
+            .collect();
     }
 
     fn class_ends(&mut self, class: u16, at: usize) -> Vec<(usize, f32)> {
@@ -417,8 +473,28 @@ impl<'a> Chart<'a> {
                 },
                 Some(Step::Jump(to)) => stack.push(Thread { pc: usize::from(*to), ..t }),
                 Some(Step::Split(a, b)) => {
-                    stack.push(Thread { pc: usize::from(*b), ..t.clone() });
-                    stack.push(Thread { pc: usize::from(*a), ..t });
+                    let here = self.signs_at(t.at, t.at == start || t.listing);
+                    let (a, b) = (usize::from(*a), usize::from(*b));
+                    let may = |pc: usize| program.next.get(pc).is_none_or(|n| n & here != 0 || *n == u64::MAX);
+                    match (may(a), may(b)) {
+                        (true, true) => {
+                            stack.push(Thread { pc: b, ..t.clone() });
+                            stack.push(Thread { pc: a, ..t });
+                        }
+                        (true, false) => stack.push(Thread { pc: a, ..t }),
+                        (false, true) => stack.push(Thread { pc: b, ..t }),
+                        (false, false) => {}
+                    }
+                }
+                Some(Step::Gap) => {
+                    let mut at = t.at;
+                    let mut cost = 0.0;
+                    for _ in 0..=GAP {
+                        stack.push(Thread { pc: t.pc + 1, at, score: t.score - cost, ..t.clone() });
+                        let Some(c) = self.gap_cost(at) else { break };
+                        at += 1;
+                        cost += c;
+                    }
                 }
                 Some(step) => {
                     let mut at = t.at;
@@ -508,9 +584,14 @@ impl<'a> Chart<'a> {
                             #[expect(clippy::cast_precision_loss, reason = "spans are short")]
                             let words = edge.said as f32;
                             let noun_follows = if self.strange(np.end) { 0.7 } else { 0.0 };
-                            Some(np.extra_score + (words + 0.25 * (words - 1.0)) * self.fit(edge, *mask)? - noun_follows)
+                            let kind_of = np.end > edge.end;
+                            Some(np.extra_score + (words + 0.25 * (words - 1.0)) * self.fit(edge, *mask, kind_of)? - noun_follows)
                         }),
-                        Head::Left if *reference && np.count.is_some() => Some(np.extra_score),
+                        // A number right before a name is that name's.
+                        Head::Left if *reference && np.count.is_some() => {
+                            let torn = self.names_at.get(np.end).is_some_and(|n| !n.is_empty());
+                            Some(np.extra_score - if torn { 0.6 } else { 0.0 })
+                        }
                         _ if *reference && self.present & *mask != 0 => Some(np.extra_score),
                         _ => None,
                     };

@@ -47,6 +47,9 @@ pub struct English {
     pub fillers: String,
     /// Ordinary words: never a misspelling, and a sentence of them is at least language.
     pub ordinary: String,
+    /// Sets of words that may stand for each other in any pattern.
+    #[serde(default)]
+    pub alike: Vec<String>,
     /// Classes of phrases.
     #[serde(default)]
     pub classes: BTreeMap<String, Vec<String>>,
@@ -62,6 +65,9 @@ pub struct Lexicon {
     /// How counted lines with changes to single instances are written, if the domain has them.
     #[serde(default)]
     pub lines: Option<Lines>,
+    /// Sets of words that may stand for each other in any pattern.
+    #[serde(default)]
+    pub alike: Vec<String>,
     /// Classes of phrases.
     #[serde(default)]
     pub classes: BTreeMap<String, Vec<String>>,

@@ -2,7 +2,7 @@
 //!
 //! Notation: words as they are said; `(a|b c)` one of several; `[x]` may be missing; `<class>` one of the phrases of a class;
 //! `{x:SORT}` a name, number or value of the sort, `{x:SORT+}` a list of them, `{x:SORT~}` also by reference (it, both, the
-//! second one). Contractions are opened as in utterances, so `that's` and `that is` are one pattern.
+//! second one); `..` a few words that do not matter. Contractions are opened as in utterances, so `that's` and `that is` are one pattern.
 
 use std::collections::BTreeMap;
 
@@ -25,6 +25,8 @@ pub enum Step {
         /// Several, joined by commas, `and`, `or`.
         list: bool,
     },
+    /// A few words that do not matter here, or none.
+    Gap,
     /// Go on at both places, the first preferred.
     Split(u16, u16),
     /// Go on there.
@@ -65,6 +67,38 @@ pub enum Fill {
 pub struct Program {
     /// Its steps.
     pub steps: Vec<Step>,
+    /// For each step the signs of the words that may come next there, all signs if anything may; see [`sign`].
+    pub next: Vec<u64>,
+}
+
+/// A word's sign: one of 64 bits, so that most ways on are ruled out by one look at the next word.
+pub fn sign(word: u32) -> u64 {
+    1 << (word.wrapping_mul(0x9E37_79B9) >> 26)
+}
+
+impl Program {
+    /// Fills [`Program::next`]; steps only ever lead forward, so one pass from the end is enough.
+    pub fn look_ahead(&mut self, class_firsts: &dyn Fn(u16) -> Firsts) {
+        let mut next = vec![u64::MAX; self.steps.len()];
+        for pc in (0..self.steps.len()).rev() {
+            let at = |i: usize| next.get(i).copied().unwrap_or(u64::MAX);
+            let signs = match self.steps.get(pc) {
+                Some(Step::Word(w)) => sign(*w),
+                Some(Step::Class(c)) => {
+                    let first = class_firsts(*c);
+                    let own = first.words.iter().fold(0, |a, w| a | sign(*w));
+                    if first.any { u64::MAX } else if first.empty { own | at(pc + 1) } else { own }
+                }
+                Some(Step::Split(a, b)) => at(usize::from(*a)) | at(usize::from(*b)),
+                Some(Step::Jump(a)) => at(usize::from(*a)),
+                _ => u64::MAX,
+            };
+            if let Some(slot) = next.get_mut(pc) {
+                *slot = signs;
+            }
+        }
+        self.next = next;
+    }
 }
 
 /// What can start a program.
@@ -178,16 +212,27 @@ impl Compiler<'_> {
                         word.push(d);
                         *at += 1;
                     }
-                    for w in plain_words(&word, self.respell) {
-                        if w.chars().next().is_some_and(char::is_alphanumeric) {
-                            let correctable = w.chars().count() >= 5;
-                            steps.push(Step::Word(self.words.intern(&w, correctable)));
-                        }
+                    // A gap is written as two dots between words.
+                    if let Some((before, after)) = word.split_once("..") {
+                        self.words_of(before, steps);
+                        steps.push(Step::Gap);
+                        self.words_of(after, steps);
+                        continue;
                     }
+                    self.words_of(&word, steps);
                 }
             }
         }
         Ok(())
+    }
+
+    fn words_of(&mut self, text: &str, steps: &mut Vec<Step>) {
+        for w in plain_words(text, self.respell) {
+            if w.chars().next().is_some_and(char::is_alphanumeric) {
+                let correctable = w.chars().count() >= 4;
+                steps.push(Step::Word(self.words.intern(&w, correctable)));
+            }
+        }
     }
 }
 
@@ -244,6 +289,7 @@ pub fn firsts(program: &Program, class_firsts: &dyn Fn(u16) -> Firsts) -> Firsts
                 }
             }
             Step::Slot { .. } => out.any = true,
+            Step::Gap => stack.push(pc + 1),
             Step::Split(a, b) => stack.extend([usize::from(*a), usize::from(*b)]),
             Step::Jump(a) => stack.push(usize::from(*a)),
             Step::Accept => out.empty = true,

@@ -256,6 +256,11 @@ impl Ledger {
         let line = self.lines.iter().rposition(|l| l.new && held(l)).or_else(|| self.lines.iter().rposition(held));
         let new = line.and_then(|l| self.lines.get(l)).is_some_and(|l| l.new);
         let all = self.all_of(item);
+        if let (Some(p), Some(n)) = (place, count.and_then(|n| usize::try_from(n).ok()).filter(|n| *n > 1)) {
+            // "The first two", "the last three".
+            let ids = if p < 0 { all.get(all.len().saturating_sub(n)..) } else { usize::try_from(p - 1).ok().and_then(|p| all.get(p..all.len().min(p + n))) };
+            return Target { ids: ids.unwrap_or(&[]).to_vec(), item: Some(item.clone()), line, placed: all.len() > n, partial: false };
+        }
         if let Some(p) = place {
             let id = at_place(&all, p);
             return Target { ids: id.into_iter().collect(), item: Some(item.clone()), line, placed: all.len() > 1, partial: false };

@@ -47,6 +47,10 @@ pub struct Pattern {
     pub weight: f32,
     /// How far it gives way: 0 not, 1 to what is more special, 2 to anything.
     pub weak: u8,
+    /// Whether it is made of slots alone: a name said by itself.
+    pub bare: bool,
+    /// Whether it has gaps, so that it reads what it does not know.
+    pub loose: bool,
     /// Whether it must be all that is said.
     pub alone: bool,
     /// Whether the conversation must hold a line already.
@@ -132,6 +136,8 @@ pub struct Model {
     pub not_things: FxHashSet<u32>,
     /// Measure words.
     pub measures: FxHashSet<u32>,
+    /// Words that may stand for each other.
+    pub alike: FxHashMap<u32, Vec<u32>>,
     /// Classes.
     pub classes: Vec<Program>,
     /// Patterns by role.
@@ -279,6 +285,16 @@ impl Build<'_> {
         let ordinary = words_of(&english.ordinary, w);
         let not_things = words_of(&lexicon.not_things, w);
         let measures = words_of(&lexicon.measures, w);
+        let mut alike: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
+        for set in english.alike.iter().chain(&lexicon.alike) {
+            let ids: Vec<u32> = set.split_whitespace().map(|x| w.intern(x, x.len() > 3)).collect();
+            for a in &ids {
+                let list = alike.entry(*a).or_default();
+                list.extend(ids.iter().filter(|b| *b != a));
+                list.sort_unstable();
+                list.dedup();
+            }
+        }
 
         let (masks, name_facts) = name_masks(self.ontology);
         let value_sorts: Vec<Name> = self.ontology.sorts.iter().filter(|(_, s)| matches!(s, Sort::Values(_))).map(|(n, _)| n.clone()).collect();
@@ -291,6 +307,7 @@ impl Build<'_> {
             ordinary,
             not_things,
             measures,
+            alike,
             classes: vec![],
             roles: BTreeMap::new(),
             value_sorts,
@@ -309,6 +326,9 @@ impl Build<'_> {
         }
         self.classes(&english, &lexicon, &mut model);
         let class_firsts = all_firsts(&model.classes);
+        for class in &mut model.classes {
+            class.look_ahead(&|c| class_firsts.get(usize::from(c)).cloned().unwrap_or_default());
+        }
         self.values(&lexicon, &mut model, &class_firsts);
         self.patterns(&lexicon, &english, &mut model, &class_firsts);
         self.lines(&lexicon, &mut model);
@@ -374,7 +394,8 @@ impl Build<'_> {
                 phrases.extend(lexicon.values.get(&**sort).and_then(|v| v.get(&**value)).into_iter().flatten().cloned());
                 let text = format!("({})", phrases.join("|"));
                 match self.compile(&text, &mut vec![], &empty, model, &[]) {
-                    Ok(program) => {
+                    Ok(mut program) => {
+                        program.look_ahead(&|_| Firsts { any: true, ..Firsts::default() });
                         let f = firsts(&program, &|c| class_firsts.get(usize::from(c)).cloned().unwrap_or_default());
                         out.push(ValueWords { sort: u16::try_from(number).unwrap_or(0), value: value.clone(), program, firsts: f.words });
                     }
@@ -399,7 +420,8 @@ impl Build<'_> {
             for text in own.chain(lexicon.patterns.get("any").into_iter().flatten()) {
                 self.pattern(text, role, &numbers, model, &lexicon.money, &mut grammar);
             }
-            for (i, p) in grammar.patterns.iter().enumerate() {
+            for (i, p) in grammar.patterns.iter_mut().enumerate() {
+                p.program.look_ahead(&|c| class_firsts.get(usize::from(c)).cloned().unwrap_or_default());
                 let Ok(i) = u16::try_from(i) else { break };
                 let f = firsts(&p.program, &|c| class_firsts.get(usize::from(c)).cloned().unwrap_or_default());
                 for w in f.words {
@@ -462,6 +484,8 @@ impl Build<'_> {
                     return;
                 }
             }
+            let bare = !program.steps.iter().any(|s| matches!(s, Step::Word(_) | Step::Class(_)));
+            let loose = program.steps.contains(&Step::Gap);
             grammar.patterns.push(Pattern {
                 program,
                 vars,
@@ -471,6 +495,8 @@ impl Build<'_> {
                 does: text.does,
                 weight: text.weight,
                 weak: if text.weak { 2 } else { u8::from(text.general) },
+                bare,
+                loose,
                 alone: text.alone,
                 needs_line: text.needs_line,
                 say: say.as_str().into(),

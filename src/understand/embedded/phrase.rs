@@ -61,6 +61,8 @@ pub struct Np {
     pub place: Option<i64>,
     /// Which of several.
     pub which: Which,
+    /// Whether it is half of what the head means.
+    pub half: bool,
     /// Whether it is a part of something said before: `two of them`.
     pub part: bool,
     /// Attributes: sort and value.
@@ -111,7 +113,14 @@ impl Phrases<'_, '_> {
         };
         if let Some(which) = which {
             let next = Np { which, extra_score: np.extra_score + 1.0, ..np.clone() };
+            // "Every one of them", "each one".
+            if which == Which::All && self.is("one", at + 1) && self.is("of", at + 2) {
+                self.of(Np { extra_score: next.extra_score + 1.0, plural: true, ..next.clone() }, at + 2, out);
+            }
             self.of(next, at + 1, out);
+        }
+        if self.is("half", at) && self.is("of", at + 1) {
+            self.article(Np { half: true, part: true, extra_score: np.extra_score + 1.8, ..np.clone() }, at + 2, out);
         }
         self.article(np, at, out);
     }
@@ -154,6 +163,13 @@ impl Phrases<'_, '_> {
             if let Some(p) = self.chart.model.ordinals.get(&t.id) {
                 let next = Np { place: Some(*p), extra_score: np.extra_score + 1.0, ..np.clone() };
                 self.count(next, at + 1, out);
+            }
+            // "Number two".
+            if self.is("place_mark", at)
+                && let Some(n) = self.chart.model.numbers.whole(self.chart.tokens, at + 1).filter(|n| n.value > 0)
+            {
+                let next = Np { place: Some(n.value), extra_score: np.extra_score + 2.0, ..np.clone() };
+                self.count(next, n.end, out);
             }
             if self.is("other", at) && np.article == Article::Definite {
                 let next = Np { which: Which::Other, extra_score: np.extra_score + 0.9, ..np.clone() };

@@ -40,6 +40,11 @@ impl Resolver<'_, '_> {
             }
             return;
         };
+        if np.half {
+            let target = self.target(&np, edge, &[]);
+            self.focus = Some(target);
+            return;
+        }
         let np_index = edge.binds.iter().find_map(|b| if let Bind::Np(i) = b.1 { Some(i) } else { None }).unwrap_or(0);
         let changes_next = rest.first().is_some_and(|e| self.is_change(e) && e.start <= edge.end + 2);
         match np.head.clone() {

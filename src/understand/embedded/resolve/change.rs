@@ -11,6 +11,14 @@ use crate::understand::embedded::template::{Slot, Template};
 impl Resolver<'_, '_> {
     /// The instances a phrase speaks of. `parts` are names that the change is about, for choosing among several.
     pub(super) fn target(&mut self, np: &Np, edge: &Edge, parts: &[Name]) -> Target {
+        if np.half {
+            let mut all = self.target(&Np { half: false, which: Which::All, ..np.clone() }, edge, parts);
+            if all.ids.len() % 2 == 1 {
+                return Target::default();
+            }
+            all.ids.truncate(all.ids.len() / 2);
+            return all;
+        }
         let changed = self.chart.model.lines.as_ref().map_or(u64::MAX, |l| l.changed | l.items);
         let several = np.plural || matches!(np.which, Which::Both | Which::All);
         match &np.head {
