@@ -487,12 +487,10 @@ impl<'a> Chart<'a> {
                     }
                 }
                 Some(Step::Gap) => {
-                    let mut at = t.at;
                     let mut cost = 0.0;
-                    for _ in 0..=GAP {
+                    for at in t.at..=t.at + GAP {
                         stack.push(Thread { pc: t.pc + 1, at, score: t.score - cost, ..t.clone() });
                         let Some(c) = self.gap_cost(at) else { break };
-                        at += 1;
                         cost += c;
                     }
                 }
