@@ -182,7 +182,7 @@ fn once(case: &Case, engine: Engine, budget: &Budget) -> Result<(u64, usize), Re
         Engine::Whole => {
             let start = Instant::now();
             let text = whole(&case.base, &case.facts).text();
-            super::clingo::solve(&text, 2, None).map_err(|e| ReasonError::Clingo(e.to_string()))?;
+            super::clingo::solve(&text, &[], 2, None).map_err(|e| ReasonError::Clingo(e.to_string()))?;
             return Ok((nanos(start), 0));
         }
     };

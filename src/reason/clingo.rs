@@ -92,11 +92,12 @@ fn failed(e: &ClingoError) -> SolveError {
 }
 
 /// Solves a program: at most `models` models, within `limit` if given. Without a limit clingo runs on the caller's thread, which
-/// saves two changes of thread: right for programs that have nothing to search for.
-pub fn solve(program: &str, models: u32, limit: Option<Duration>) -> Result<Solved, SolveError> {
+/// saves two changes of thread: right for programs that have nothing to search for. Facts need no parser.
+pub fn solve(program: &str, facts: &[Atom], models: u32, limit: Option<Duration>) -> Result<Solved, SolveError> {
     let mut control = clingo::control(vec![format!("--models={models}"), "--warn=none".into()]).map_err(|e| failed(&e))?;
-    if ground(&mut control, program).is_err() {
-        let told: Vec<String> = messages(program).into_iter().filter(|m| m.error).map(|m| m.text).collect();
+    if ground(&mut control, program, facts).is_err() {
+        let facts: String = facts.iter().map(|f| format!("{f}.\n")).collect();
+        let told: Vec<String> = messages(&format!("{program}\n{facts}")).into_iter().filter(|m| m.error).map(|m| m.text).collect();
         return Err(SolveError::Failed(told.join("; ")));
     }
     let mode = if limit.is_some() { SolveMode::ASYNC | SolveMode::YIELD } else { SolveMode::YIELD };
@@ -109,9 +110,29 @@ pub fn solve(program: &str, models: u32, limit: Option<Duration>) -> Result<Solv
     Ok(out)
 }
 
-fn ground(control: &mut Control, program: &str) -> Result<(), ClingoError> {
+fn ground(control: &mut Control, program: &str, facts: &[Atom]) -> Result<(), ClingoError> {
     control.add("base", &[], program)?;
+    if !facts.is_empty() {
+        let mut backend = control.backend()?;
+        for f in facts {
+            let atom = backend.add_atom(Some(symbol(&f.name, &f.args)?))?;
+            backend.rule(false, &[atom], &[])?;
+        }
+    }
     control.ground(&[Part::new("base", Vec::new())?])
+}
+
+fn symbol(name: &str, args: &[Term]) -> Result<Symbol, ClingoError> {
+    let mut symbols = Vec::with_capacity(args.len());
+    for a in args {
+        symbols.push(match a {
+            Term::Int(n) => Symbol::create_number(*n),
+            Term::Str(t) => Symbol::create_string(t)?,
+            Term::Const(n) => Symbol::create_id(n, true)?,
+            Term::Fun(f, args) => symbol(f, args)?,
+        });
+    }
+    Symbol::create_function(name, &symbols, true)
 }
 
 fn collect(handle: &mut SolveHandle, limit: Option<Duration>) -> Result<Solved, SolveError> {
@@ -226,12 +247,12 @@ mod tests {
 
     #[test]
     fn finds_models_and_says_what_is_wrong() {
-        let one = solve("p(1,\"a b\"). q(X) :- p(X,_). #show q/1. #show p/2.", 2, SECOND).unwrap();
+        let one = solve("p(1,\"a b\"). q(X) :- p(X,_). #show q/1. #show p/2.", &[], 2, SECOND).unwrap();
         assert_eq!(one.models, vec![vec![Atom::parse("p(1,\"a b\")").unwrap(), Atom::parse("q(1)").unwrap()]]);
         assert!(one.complete);
-        assert_eq!(solve("a :- not b. b :- not a.", 2, SECOND).unwrap().models.len(), 2);
-        assert_eq!(solve("a. :- a.", 2, None).unwrap().models.len(), 0);
-        let SolveError::Failed(text) = solve("p(", 2, SECOND).unwrap_err() else { panic!() };
+        assert_eq!(solve("a :- not b. b :- not a.", &[], 2, SECOND).unwrap().models.len(), 2);
+        assert_eq!(solve("a. :- a.", &[], 2, None).unwrap().models.len(), 0);
+        let SolveError::Failed(text) = solve("p(", &[], 2, SECOND).unwrap_err() else { panic!() };
         assert!(text.contains("syntax error"), "{text}");
         let odd = messages("p(a+1). r.");
         assert!(odd.iter().any(|m| m.error && m.text.contains("operation undefined")), "{odd:?}");
@@ -250,6 +271,6 @@ mod tests {
     fn stops_when_time_is_up() {
         // Pigeons that do not fit: a search without end.
         let hard = "{ in(P,H) : H = 1..11 } = 1 :- P = 1..12. :- in(P,H), in(Q,H), P < Q.";
-        assert_eq!(solve(hard, 1, Some(Duration::from_millis(50))), Err(SolveError::Timeout(Duration::from_millis(50))));
+        assert_eq!(solve(hard, &[], 1, Some(Duration::from_millis(50))), Err(SolveError::Timeout(Duration::from_millis(50))));
     }
 }

@@ -153,7 +153,7 @@ pub fn slice(base: &Base, facts: &[Atom], budget: &Budget) -> Result<Slice, Reas
 }
 
 fn one_model(slice: &Slice, limit: Option<Duration>) -> Result<Vec<Atom>, ReasonError> {
-    let solved = super::clingo::solve(&slice.text(), 2, limit).map_err(|e| match e {
+    let solved = super::clingo::solve(&slice.rules, &slice.facts, 2, limit).map_err(|e| match e {
         SolveError::Timeout(t) => ReasonError::OverBudget { what: "milliseconds of solving", limit: u64::try_from(t.as_millis()).unwrap_or(u64::MAX) },
         SolveError::Unrepresentable => ReasonError::Unrepresentable("a shown atom".into()),
         SolveError::Failed(text) => ReasonError::Clingo(text),

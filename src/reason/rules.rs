@@ -8,7 +8,8 @@ use super::eval::plan::NoPlan;
 use super::eval::store::{RelId, Relation};
 use super::eval::terms::Terms;
 use super::eval::{Program, Query, Scratch, Stratum, normal};
-use super::slice::{Supply, supplies, without_bounds};
+use super::slice::possible::{Sketch, sketches};
+use super::slice::{for_clingo, supplies};
 use super::syntax::{Expr, Head, Item, Kind, Literal, Predicate, Statement, parse};
 use crate::diag::{Diagnostic, Origin, Severity, Source, did_you_mean};
 use crate::term::Name;
@@ -54,8 +55,10 @@ pub struct Rules {
     pub(super) moving: BTreeSet<Predicate>,
     /// The statements as clingo gets them.
     pub(super) texts: Vec<Name>,
-    /// Where the rows of each rule's literals can come from.
-    pub(super) supplies: Vec<Vec<Supply>>,
+    /// For each rule the rules that could derive what it mentions.
+    pub(super) supplies: Vec<Vec<u32>>,
+    /// The rules as the search for those that could fire sees them.
+    pub(super) sketches: Vec<Sketch>,
     /// Memory of finished decisions, for the next ones.
     pub(super) pool: Mutex<Vec<Workspace>>,
     warnings: Vec<Diagnostic>,
@@ -185,8 +188,9 @@ impl Rules {
             by_head.entry(r.head.0).or_default().push(u32::try_from(n).unwrap_or(u32::MAX));
         }
         let queries = queries(&mut program, &by_head);
-        let texts = statements.iter().map(without_bounds).collect();
+        let texts = statements.iter().map(for_clingo).collect();
         let supplies = supplies(&program.rules, &program.moving);
+        let sketches = sketches(&program.rules, &program.moving, &program.layouts, &mut program.terms);
         let terms = Arc::new(std::mem::take(&mut program.terms));
         Ok(Self {
             statements,
@@ -201,6 +205,7 @@ impl Rules {
             moving,
             texts,
             supplies,
+            sketches,
             pool: Mutex::new(Vec::new()),
             warnings,
         })

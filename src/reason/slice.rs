@@ -1,5 +1,7 @@
 //! The part of a program that one decision depends on, as text for clingo.
 
+pub mod possible;
+
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
@@ -7,10 +9,9 @@ use super::analyse::{mentions, patterns_meet};
 use super::base::Base;
 use super::decide::Outcome;
 use super::eval::run::Touched;
-use super::eval::store::{FACT, RelId};
-use super::eval::{Compiled, Stratum, plain};
+use super::eval::{Compiled, FALSE, Stratum};
 use super::rules::Rules;
-use super::syntax::{Item, Kind, Literal, Rel, Sign, Statement};
+use super::syntax::{Item, Kind, Literal, Pattern, Rel, Sign, Statement, is_anonymous};
 use crate::term::{Atom, Name};
 
 /// A program in clingo's language.
@@ -33,62 +34,41 @@ impl Slice {
     }
 }
 
-/// Where the rows of a positive literal can come from.
-#[derive(Clone, Debug)]
-pub struct Supply {
-    /// The relation it reads.
-    relation: RelId,
-    /// The rules whose heads it can meet.
-    producers: Vec<u32>,
-}
-
-/// For each rule, the supplies of its positive literals; for static rules nothing, since their rows are facts of the slice.
-pub fn supplies(rules: &[Compiled], moving: &[Stratum]) -> Vec<Vec<Supply>> {
-    let ids: Vec<u32> = moving.iter().flat_map(|s| s.rules.iter().copied()).collect();
+/// For each rule the rules whose heads any of its literals can meet: negated ones and those inside aggregates and conditions too.
+pub fn supplies(rules: &[Compiled], moving: &[Stratum]) -> Vec<Vec<u32>> {
+    let ids: BTreeSet<u32> = moving.iter().flat_map(|s| s.rules.iter().copied()).collect();
+    let meets = |p: u32, atom: &Pattern| rules.get(p as usize).is_some_and(|p| patterns_meet(&p.pattern, atom));
     let mut out = vec![Vec::new(); rules.len()];
     for id in &ids {
-        let Some(rule) = rules.get(*id as usize) else { continue };
-        let found = rule.body.iter().filter_map(plain).zip(rule.needs()).map(|(atom, relation)| {
-            let producers = ids.iter().copied().filter(|p| rules.get(*p as usize).is_some_and(|p| patterns_meet(&p.pattern, atom))).collect();
-            Supply { relation: *relation, producers }
-        });
-        if let Some(slot) = out.get_mut(*id as usize) {
-            *slot = found.collect();
+        let (Some(rule), Some(slot)) = (rules.get(*id as usize), out.get_mut(*id as usize)) else { continue };
+        let mut producers: BTreeSet<u32> = BTreeSet::new();
+        for (l, _) in rule.body.iter().flat_map(Item::literals) {
+            if let Literal::Atom { atom, .. } = l {
+                producers.extend(ids.iter().copied().filter(|p| meets(*p, atom)));
+            }
         }
+        *slot = producers.into_iter().collect();
     }
     out
 }
 
-/// The statements that can fire on a decision's facts, found without looking at what the evaluator derived.
+/// The statements that can fire on a decision's facts and that something shown, or a constraint, depends on; found without
+/// looking at what the evaluator derived.
 fn possible(outcome: &Outcome) -> BTreeSet<usize> {
-    let base = outcome.base();
-    let rules = base.rules();
-    let told = |r: RelId| {
-        base.inner.counts.get(r as usize).is_some_and(|n| *n > 0) || outcome.above.get(r as usize).is_some_and(|r| r.derived.iter().any(|d| d.rule == FACT))
-    };
-    let mut fires = vec![false; rules.program.rules.len()];
-    loop {
-        let mut grew = false;
-        for id in rules.program.moving.iter().flat_map(|s| &s.rules) {
-            let n = *id as usize;
-            if fires.get(n).copied().unwrap_or(true) {
-                continue;
-            }
-            let ready = rules
-                .supplies
-                .get(n)
-                .is_some_and(|s| s.iter().all(|l| told(l.relation) || l.producers.iter().any(|p| fires.get(*p as usize).copied().unwrap_or(true))));
-            if ready && let Some(f) = fires.get_mut(n) {
-                *f = true;
-                grew = true;
-            }
-        }
-        if !grew {
-            break;
-        }
+    let rules = outcome.base().rules();
+    let fires = possible::fires(outcome.base(), &outcome.above, &outcome.terms);
+    let fires = |n: u32| fires.get(n as usize).copied().unwrap_or(false);
+    let ends = |r: &Compiled| r.pattern.name.as_ref() == FALSE || rules.shown.iter().any(|(s, _)| *s == r.head.0) || !rules.left.is_empty();
+    let mut next: Vec<u32> = (0u32..).zip(&rules.program.rules).filter(|(n, r)| fires(*n) && ends(r)).map(|(n, _)| n).collect();
+    let mut wanted = vec![false; rules.program.rules.len()];
+    let mut out: BTreeSet<usize> = rules.left.iter().copied().collect();
+    while let Some(n) = next.pop() {
+        let Some(w) = wanted.get_mut(n as usize).filter(|w| !**w) else { continue };
+        *w = true;
+        out.extend(rules.program.rules.get(n as usize).map(|r| r.statement));
+        next.extend(rules.supplies.get(n as usize).into_iter().flatten().filter(|p| fires(**p)));
     }
-    let firing = fires.iter().enumerate().filter(|(_, f)| **f).filter_map(|(n, _)| rules.program.rules.get(n)).map(|r| r.statement);
-    firing.chain(rules.left.iter().copied()).collect()
+    out
 }
 
 fn write_statements(rules: &Rules, wanted: impl Fn(usize) -> bool) -> String {
@@ -107,11 +87,35 @@ fn write_statements(rules: &Rules, wanted: impl Fn(usize) -> bool) -> String {
     out
 }
 
-/// A statement for clingo, with `X < Y` written as `(X,) < (Y,)`: the order is the same, but clingo does not reason about
-/// integer bounds. Left to itself it enumerates `0 <= X <= 1000000` and never ends on `X < Y, Y < X`.
-pub fn without_bounds(s: &Statement) -> Name {
+/// A statement for clingo. `X < Y` is written as `(X,) < (Y,)`: the order is the same, but clingo does not reason about integer
+/// bounds; left to itself it enumerates `0 <= X <= 1000000` and never ends on `X < Y, Y < X`. And `_` of a plain condition
+/// gets a name: the instances are the same, but clingo makes no rule of its own to leave the column out.
+pub fn for_clingo(s: &Statement) -> Name {
     let Kind::Rule { body, .. } = &s.kind else { return s.text.clone() };
     let mut places: Vec<(usize, usize, String)> = Vec::new();
+    let mut stem = String::from("Any");
+    while s.text.contains(&stem) {
+        stem.push('y');
+    }
+    for item in body {
+        let named = match item {
+            Item::Literal(l) => std::slice::from_ref(l),
+            Item::Conditional { condition, .. } => condition.as_slice(),
+            Item::Aggregate(_) => &[],
+        };
+        let inner = if let Item::Aggregate(a) = item { a.elements.iter().flat_map(|e| &e.condition).collect() } else { Vec::new() };
+        for l in named.iter().chain(inner) {
+            if let Literal::Atom { sign: Sign::Plain, atom } = l {
+                atom.args.iter().for_each(|a| {
+                    a.each_var(&mut |n, at| {
+                        if is_anonymous(n) {
+                            places.push((at, at + 1, format!("{stem}{}", places.len())));
+                        }
+                    });
+                });
+            }
+        }
+    }
     for (l, _) in body.iter().flat_map(Item::literals) {
         if let Literal::Compare { sign, left, rest, span } = l
             && rest.iter().any(|(r, _)| !matches!(r, Rel::Eq | Rel::Ne))

@@ -1,0 +1,285 @@
+//! Which rules could fire at all: an evaluation over outlines of atoms that knows nothing of the evaluator's result.
+//!
+//! An outline is an atom in which any part may be left open. Facts are outlines without a gap, and atoms that differ only in
+//! numbers and names are drawn together; conditions that are not plain atoms count as met. So what follows is a superset of
+//! what can be derived, and a rule whose conditions meet no outline cannot fire.
+
+use std::rc::Rc;
+
+use crate::reason::base::Base;
+use crate::reason::eval::plan::Layouts;
+use crate::reason::eval::store::{FACT, NO_ROW, RelId, Relation, key_hash};
+use crate::reason::eval::terms::{Id, Node, Terms};
+use crate::reason::eval::{Compiled, Stratum, plain};
+use crate::reason::syntax::{Expr, Item, Literal, Rel, Sign, is_anonymous};
+use crate::term::Name;
+
+/// How many outlines of one predicate are told apart.
+const MAX_OUTLINES: usize = 6;
+/// Static relations with fewer rows are searched for a row, larger ones by an index.
+const FEW_ROWS: u32 = 64;
+
+/// A term of a rule.
+#[derive(Clone, Debug)]
+enum Part {
+    Any,
+    Var(usize),
+    Is(Id),
+    Fun(Id, Vec<Part>),
+}
+
+/// What is known of a value.
+#[derive(Clone, Debug)]
+enum Value {
+    Any,
+    Is(Id),
+    Fun(Id, Rc<[Value]>),
+}
+
+/// A rule without what does not count here.
+#[derive(Clone, Debug, Default)]
+pub struct Sketch {
+    head: (RelId, Vec<Part>),
+    body: Vec<(RelId, Vec<Part>)>,
+    /// Pairs that must be equal, or must differ.
+    pairs: Vec<(bool, Part, Part)>,
+    vars: usize,
+}
+
+/// The sketches of rules, by number; static rules have an empty one, since what they derive is part of the base.
+pub fn sketches(rules: &[Compiled], moving: &[Stratum], layouts: &Layouts, terms: &mut Terms) -> Vec<Sketch> {
+    let mut out = vec![Sketch::default(); rules.len()];
+    for id in moving.iter().flat_map(|s| &s.rules) {
+        let (Some(rule), Some(slot)) = (rules.get(*id as usize), out.get_mut(*id as usize)) else { continue };
+        let mut parts = |args: &[Expr]| args.iter().map(|e| part(e, &rule.vars, terms)).collect::<Vec<_>>();
+        let head = (rule.head.0, parts(&rule.pattern.args));
+        let body = rule.body.iter().filter_map(plain).filter_map(|a| Some((*layouts.ids.get(&a.predicate())?, parts(&a.args)))).collect();
+        let mut pairs = Vec::new();
+        for item in &rule.body {
+            if let Item::Literal(Literal::Compare { sign: Sign::Plain, left, rest, .. }) = item
+                && let [(rel @ (Rel::Eq | Rel::Ne), right)] = rest.as_slice()
+            {
+                pairs.push((*rel == Rel::Eq, part(left, &rule.vars, terms), part(right, &rule.vars, terms)));
+            }
+        }
+        *slot = Sketch { head, body, pairs, vars: rule.vars.len() };
+    }
+    out
+}
+
+fn part(e: &Expr, vars: &[Name], terms: &mut Terms) -> Part {
+    match e {
+        Expr::Var(n, _) if !is_anonymous(n) => vars.iter().position(|v| v == n).map_or(Part::Any, Part::Var),
+        Expr::Int(n) => Part::Is(terms.of_int(*n)),
+        Expr::Const(n) => Part::Is(terms.of_const(n)),
+        Expr::Str(n) => Part::Is(terms.of_str(n)),
+        Expr::Fun(n, args) => Part::Fun(terms.of_const(n), args.iter().map(|a| part(a, vars, terms)).collect()),
+        _ => Part::Any,
+    }
+}
+
+/// The evaluation over outlines.
+struct Possible<'a> {
+    base: &'a Base,
+    terms: &'a Terms,
+    outlines: Vec<Vec<Vec<Value>>>,
+}
+
+/// For each rule whether it could fire on these facts; `above` holds them beside what the evaluator derived, which is not looked at.
+pub fn fires(base: &Base, above: &[Relation], terms: &Terms) -> Vec<bool> {
+    let program = &base.inner.rules.program;
+    let sketches = &base.inner.rules.sketches;
+    let mut p = Possible { base, terms, outlines: vec![Vec::new(); above.len()] };
+    for (n, r) in above.iter().enumerate() {
+        let Some(layout) = program.layouts.layouts.get(n).filter(|l| l.opens.is_none()) else { continue };
+        for (row, _) in (0..).zip(&r.derived).filter(|(_, d)| d.rule == FACT) {
+            p.add(n, r.row(layout.arity, row).iter().map(|v| Value::Is(*v)).collect());
+        }
+    }
+    let mut out = vec![false; sketches.len()];
+    for stratum in &program.moving {
+        loop {
+            let mut grew = false;
+            for id in &stratum.rules {
+                let (Some(sketch), Some(fired)) = (sketches.get(*id as usize), out.get_mut(*id as usize)) else { continue };
+                if sketch.body.iter().any(|(r, _)| p.outlines.get(*r as usize).is_none_or(Vec::is_empty) && !p.stored(*r, &[])) {
+                    continue;
+                }
+                let mut heads = Vec::new();
+                p.join(sketch, 0, &vec![Value::Any; sketch.vars], &mut heads);
+                *fired |= !heads.is_empty();
+                for head in heads {
+                    grew |= p.add(sketch.head.0 as usize, head);
+                }
+            }
+            if !stratum.recursive || !grew {
+                break;
+            }
+        }
+    }
+    out
+}
+
+impl Possible<'_> {
+    /// Collects the heads of all ways to meet the conditions from `at` on.
+    fn join(&self, sketch: &Sketch, at: usize, env: &[Value], heads: &mut Vec<Vec<Value>>) {
+        let Some((relation, args)) = sketch.body.get(at) else {
+            if sketch.pairs.iter().all(|(equal, a, b)| self.may_hold(*equal, &value(a, env), &value(b, env))) {
+                heads.push(sketch.head.1.iter().map(|p| value(p, env)).collect());
+            }
+            return;
+        };
+        let known: Vec<(usize, Id)> = args.iter().enumerate().filter_map(|(c, p)| if let Value::Is(i) = value(p, env) { Some((c, i)) } else { None }).collect();
+        if self.stored(*relation, &known) {
+            self.join(sketch, at + 1, env, heads);
+        }
+        for outline in self.outlines.get(*relation as usize).into_iter().flatten() {
+            let mut env = env.to_vec();
+            if args.iter().zip(outline).all(|(p, v)| self.fit(p, v, &mut env)) {
+                self.join(sketch, at + 1, &env, heads);
+            }
+        }
+    }
+
+    /// Whether a static row may have these values in these columns.
+    fn stored(&self, relation: RelId, known: &[(usize, Id)]) -> bool {
+        let r = relation as usize;
+        let (Some(rows), Some(layout)) = (self.base.inner.relations.get(r), self.base.inner.rules.program.layouts.layouts.get(r)) else { return false };
+        if rows.is_empty() || known.is_empty() {
+            return !rows.is_empty();
+        }
+        let has = |row: u32| {
+            let values = rows.row(layout.arity, row);
+            known.iter().all(|(c, v)| values.get(*c) == Some(v))
+        };
+        if rows.len() < FEW_ROWS {
+            return (0..rows.len()).any(has);
+        }
+        let mask = known.iter().fold(0u32, |m, (c, _)| m | 1 << (*c).min(31));
+        let fitting = layout.masks.iter().enumerate().filter(|(_, m)| **m & mask == **m).max_by_key(|(_, m)| m.count_ones());
+        let Some((index, mask)) = fitting else { return true };
+        let hash = key_hash(known.iter().filter(|(c, _)| mask & 1 << (*c).min(31) != 0).map(|(_, v)| *v));
+        let (mut row, chained) = rows.first(index + 1, hash);
+        while row != NO_ROW {
+            if has(row) {
+                return true;
+            }
+            row = rows.after(index + 1, row, chained);
+        }
+        false
+    }
+
+    /// Adds an outline unless one there covers it; the same but for numbers and names becomes one.
+    fn add(&mut self, relation: usize, outline: Vec<Value>) -> bool {
+        let terms = self.terms;
+        let Some(there) = self.outlines.get_mut(relation) else { return false };
+        if there.iter().any(|o| o.iter().zip(&outline).all(|(a, b)| covers(terms, a, b))) {
+            return false;
+        }
+        let near = there.iter().position(|o| o.iter().zip(&outline).all(|(a, b)| alike(terms, a, b)));
+        match near.or((there.len() >= MAX_OUTLINES).then_some(0)).and_then(|n| there.get_mut(n)) {
+            Some(o) => *o = o.iter().zip(&outline).map(|(a, b)| common(terms, a, b)).collect(),
+            None => there.push(outline),
+        }
+        true
+    }
+
+    fn fit(&self, p: &Part, v: &Value, env: &mut [Value]) -> bool {
+        match (p, v) {
+            (Part::Any, _) => true,
+            (Part::Var(s), v) => match env.get_mut(*s) {
+                Some(slot) => match meet(self.terms, slot, v) {
+                    Some(both) => {
+                        *slot = both;
+                        true
+                    }
+                    None => false,
+                },
+                None => true,
+            },
+            (_, Value::Any) => true,
+            (Part::Is(a), Value::Is(b)) => a == b,
+            (Part::Is(_), Value::Fun(..)) => false,
+            (Part::Fun(f, parts), Value::Fun(g, values)) => {
+                f == g && parts.len() == values.len() && parts.iter().zip(values.iter()).all(|(p, v)| self.fit(p, v, env))
+            }
+            (Part::Fun(f, parts), Value::Is(i)) => match self.terms.fun(*i) {
+                Some((g, args)) => *f == g && parts.len() == args.len() && parts.iter().zip(args).all(|(p, a)| self.fit(p, &Value::Is(*a), env)),
+                None => false,
+            },
+        }
+    }
+
+    fn may_hold(&self, equal: bool, a: &Value, b: &Value) -> bool {
+        match (equal, a, b) {
+            (true, a, b) => meet(self.terms, a, b).is_some(),
+            (false, Value::Is(a), Value::Is(b)) => a != b,
+            _ => true,
+        }
+    }
+}
+
+fn value(p: &Part, env: &[Value]) -> Value {
+    match p {
+        Part::Any => Value::Any,
+        Part::Var(s) => env.get(*s).cloned().unwrap_or(Value::Any),
+        Part::Is(i) => Value::Is(*i),
+        Part::Fun(f, args) => Value::Fun(*f, args.iter().map(|a| value(a, env)).collect()),
+    }
+}
+
+/// The arguments of a value that is a function term.
+fn opened(terms: &Terms, v: &Value) -> Option<(Id, Rc<[Value]>)> {
+    match v {
+        Value::Any => None,
+        Value::Is(i) => terms.fun(*i).map(|(f, args)| (f, args.iter().map(|a| Value::Is(*a)).collect())),
+        Value::Fun(f, args) => Some((*f, args.clone())),
+    }
+}
+
+/// Applies `f` to the arguments of two function terms of the same name and number of arguments.
+fn both<T>(terms: &Terms, a: &Value, b: &Value, f: impl FnOnce(Id, &[Value], &[Value]) -> T) -> Option<T> {
+    let ((g, x), (h, y)) = (opened(terms, a)?, opened(terms, b)?);
+    (g == h && x.len() == y.len()).then(|| f(g, &x, &y))
+}
+
+/// What two values have in common if they may be the same.
+fn meet(terms: &Terms, a: &Value, b: &Value) -> Option<Value> {
+    match (a, b) {
+        (Value::Any, v) | (v, Value::Any) => Some(v.clone()),
+        (Value::Is(x), Value::Is(y)) => (x == y).then(|| a.clone()),
+        _ => both(terms, a, b, |f, x, y| Some(Value::Fun(f, x.iter().zip(y).map(|(a, b)| meet(terms, a, b)).collect::<Option<_>>()?)))?,
+    }
+}
+
+/// The closest outline that covers both.
+fn common(terms: &Terms, a: &Value, b: &Value) -> Value {
+    match (a, b) {
+        (Value::Any, _) | (_, Value::Any) => Value::Any,
+        (Value::Is(x), Value::Is(y)) if x == y => a.clone(),
+        _ => both(terms, a, b, |f, x, y| Value::Fun(f, x.iter().zip(y).map(|(a, b)| common(terms, a, b)).collect())).unwrap_or(Value::Any),
+    }
+}
+
+fn covers(terms: &Terms, a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Any, _) => true,
+        (_, Value::Any) => false,
+        (Value::Is(x), Value::Is(y)) => x == y,
+        _ => both(terms, a, b, |_, x, y| x.iter().zip(y).all(|(a, b)| covers(terms, a, b))).unwrap_or(false),
+    }
+}
+
+/// Whether two values differ in numbers and strings only.
+fn alike(terms: &Terms, a: &Value, b: &Value) -> bool {
+    let data = |v: &Value| match v {
+        Value::Any => true,
+        Value::Is(i) => terms.int(*i).is_some() || matches!(terms.node(*i), Some(Node::Str(_))),
+        Value::Fun(..) => false,
+    };
+    match (a, b) {
+        (Value::Is(x), Value::Is(y)) if x == y => true,
+        _ if data(a) && data(b) => true,
+        _ => both(terms, a, b, |_, x, y| x.iter().zip(y).all(|(a, b)| alike(terms, a, b))).unwrap_or(false),
+    }
+}
