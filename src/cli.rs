@@ -15,6 +15,7 @@ mod step;
 mod test;
 mod understand;
 mod verify;
+mod why;
 
 use std::process::ExitCode;
 
@@ -56,6 +57,8 @@ enum Command {
     Refine(refine::Arguments),
     /// Decide every turn of a store again and compare.
     Replay(replay::Arguments),
+    /// Say why a stored turn was decided so, why not otherwise, and what would be if.
+    Why(why::Arguments),
 }
 
 /// Runs the program.
@@ -77,6 +80,7 @@ pub fn main() -> ExitCode {
         Command::Bench(a) => bench::run(&a),
         Command::Refine(a) => refine::run(&a),
         Command::Replay(a) => replay::run(&a),
+        Command::Why(a) => why::run(&a),
     };
     match result {
         Ok(true) => ExitCode::SUCCESS,

@@ -7,7 +7,6 @@ use crate::facts::SessionKey;
 use crate::ontology::Scope;
 use crate::state::State;
 use crate::term::Atom;
-use crate::turn::ask::WhatIf;
 use crate::turn::{Engine, Options, Said, TurnRecord};
 
 /// Arguments of `chat`.
@@ -215,8 +214,7 @@ impl Chat {
                 println!("{name}\n  {}", proof.sentence(&told));
                 let together = self.engine.takes_all_of(&decided, act);
                 if !together.is_empty() {
-                    let all: Vec<String> = together.iter().map(ToString::to_string).collect();
-                    println!("  it takes {}: without any one of them this reply would not be given", all.join(" and "));
+                    println!("  {}", super::why::takes(&together));
                 }
             } else {
                 print!("{}", proof.tree(&told));
@@ -247,32 +245,7 @@ impl Chat {
     fn what_if(&self, text: &str) {
         let parts = split_atoms(text);
         match self.engine.what_if(&self.key(), &self.role, &parts) {
-            Ok(WhatIf::Said { record, before }) => {
-                println!("it would say: {}", record.text);
-                println!("  actions: {}", join(&record.actions));
-                let (was, is) = (state_lines(&before), state_lines(&record.state));
-                was.iter().filter(|l| !is.contains(l)).for_each(|l| println!("  - {l}"));
-                is.iter().filter(|l| !was.contains(l)).for_each(|l| println!("  + {l}"));
-                record.effects.iter().filter(|e| !e.contains(" session ")).for_each(|e| println!("  for everybody: {e}"));
-                if let Some(end) = &record.ended {
-                    println!("  the conversation would end: {end}");
-                }
-                println!("  (nothing was changed)");
-            }
-            Ok(WhatIf::Earlier { role, changes, gone, come, text }) => {
-                println!(
-                    "if {role} had said so before your last turn ({}):",
-                    if changes.is_empty() { "it changes nothing".to_owned() } else { changes.join("; ") }
-                );
-                if gone.is_empty() && come.is_empty() {
-                    println!("  the reply would have been the same");
-                } else {
-                    gone.iter().for_each(|a| println!("  - {a}"));
-                    come.iter().for_each(|a| println!("  + {a}"));
-                    println!("  it would have said: {text}");
-                }
-                println!("  (nothing was changed)");
-            }
+            Ok(found) => print!("{}", super::why::what_if_text(&found)),
             Err(e) => println!("({e})"),
         }
     }
@@ -308,7 +281,7 @@ fn print_state(state: &State) {
 }
 
 /// The state, line by line.
-fn state_lines(state: &State) -> Vec<String> {
+pub fn state_lines(state: &State) -> Vec<String> {
     let mut out = vec![];
     for line in &state.order {
         out.push(format!("{}. {}{}", line.i, line.item, mods(&line.mods)));
