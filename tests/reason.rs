@@ -16,12 +16,17 @@ use std::sync::Arc;
 use duologue::diag::Source;
 use duologue::domain::{Domain, Files, signature};
 use duologue::reason::bench::{after_turns, scaled};
+use duologue::reason::proof::check;
 use duologue::reason::{Base, Because, Budget, By, Outcome, Proof, Reasoner, Rules, Scope, Signature, decide};
 use duologue::term::{Atom, Name, Term};
 use serde::Deserialize;
 
 fn domain() -> Domain {
-    Domain::load(&Files::built_in(), "drive_thru").unwrap_or_else(|d| panic!("{}", d.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")))
+    named("drive_thru")
+}
+
+fn named(name: &str) -> Domain {
+    Domain::load(&Files::built_in(), name).unwrap_or_else(|d| panic!("{}", d.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")))
 }
 
 #[derive(Deserialize)]
@@ -36,11 +41,11 @@ struct Step {
     parsed: Vec<String>,
 }
 
-/// What the dialogues of `tests/dialogues` say, by role.
-fn said() -> BTreeMap<String, Vec<Atom>> {
+/// What a domain's dialogues in `tests/dialogues` say, by role.
+fn said(domain: &str) -> BTreeMap<String, Vec<Atom>> {
     let mut out: BTreeMap<String, Vec<Atom>> = BTreeMap::new();
     for file in std::fs::read_dir("tests/dialogues").unwrap().map(|f| f.unwrap().path()) {
-        if file.extension().is_some_and(|e| e == "yaml") && file.file_name().is_some_and(|n| n.to_string_lossy().starts_with("drive_thru")) {
+        if file.extension().is_some_and(|e| e == "yaml") && file.file_name().is_some_and(|n| n.to_string_lossy().starts_with(domain)) {
             let dialogues: Vec<Dialogue> = serde_saphyr::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
             for s in dialogues.iter().flat_map(|d| &d.steps) {
                 out.entry(s.who.clone()).or_default().extend(s.parsed.iter().filter_map(|p| Atom::parse(p).ok()));
@@ -65,7 +70,8 @@ impl Dice {
 
 /// Conversations that pick at random from what the dialogues say; each turn's state follows from the turns before.
 fn walk(domain: &Domain, seed: u64, turns: usize, how: Reasoner, see: &mut dyn FnMut(&Base, &Outcome, &[Atom])) {
-    let said = said();
+    let said = said(&domain.ontology.domain);
+    let roles: Vec<&str> = domain.rules.keys().map(|r| &**r).collect();
     let mut dice = Dice(seed);
     let rules: BTreeMap<&str, Base> = domain.rules.iter().map(|(r, rules)| (&**r, Base::build(rules, &domain.facts, &[]).unwrap())).collect();
     let mut bases = rules.clone();
@@ -75,7 +81,8 @@ fn walk(domain: &Domain, seed: u64, turns: usize, how: Reasoner, see: &mut dyn F
             session.clear();
             bases = rules.clone();
         }
-        let role = if dice.roll(5) == 0 { "manager" } else { "customer" };
+        // A drive-through has more customers than managers.
+        let role = if dice.roll(5) == 0 { roles[dice.roll(roles.len())] } else { roles[turn / 3 % roles.len()] };
         let pool = &said[role];
         let mut facts: Vec<Atom> = session.entry(role).or_default().iter().cloned().collect();
         facts.push(Atom::new("role", vec![Term::constant(role)]));
@@ -110,16 +117,36 @@ fn walk(domain: &Domain, seed: u64, turns: usize, how: Reasoner, see: &mut dyn F
     }
 }
 
-/// How many states a long run takes: `DUOLOGUE_STATES=100000 cargo test --release --test reason`.
+/// How many states a long run takes: `DUOLOGUE_STATES=100000 cargo test --release --test reason agree -- --nocapture`.
 fn states(usual: usize) -> usize {
     std::env::var("DUOLOGUE_STATES").ok().and_then(|n| n.parse().ok()).unwrap_or(usual)
 }
 
 #[test]
 fn engines_agree_on_random_conversations() {
-    let mut seen = 0;
-    walk(&domain(), 7, states(150), Reasoner::Confirm, &mut |_, _, _| seen += 1);
-    assert_eq!(seen, states(150));
+    for (name, usual) in [("drive_thru", 120), ("hospital", 60)] {
+        let mut seen = 0;
+        let wanted = states(usual * 2) / 2;
+        let begin = std::time::Instant::now();
+        walk(&named(name), 7, wanted, Reasoner::Confirm, &mut |_, _, _| seen += 1);
+        assert_eq!(seen, wanted);
+        println!("{name}: the engines agree on {seen} states ({:.1} s)", begin.elapsed().as_secs_f64());
+    }
+}
+
+#[test]
+fn proofs_of_random_conversations_pass_the_independent_check() {
+    for (name, usual) in [("drive_thru", 40), ("hospital", 40)] {
+        let mut all = check::Checked::default();
+        let mut seen = 0;
+        walk(&named(name), 19, states(usual * 100).min(200_000) / 100, Reasoner::Fast, &mut |_, out, facts| {
+            let checked = check::decision(out).unwrap().unwrap_or_else(|flaw| panic!("{flaw}\n{facts:?}"));
+            all.proofs += checked.proofs;
+            all.steps += checked.steps;
+            seen += 1;
+        });
+        println!("{name}: {} proofs of {seen} decisions, {} different steps, without a flaw", all.proofs, all.steps);
+    }
 }
 
 #[test]

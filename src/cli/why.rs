@@ -37,8 +37,8 @@ pub struct Arguments {
     /// What these predicates would have come to as the session's next turn.
     #[arg(long = "if", value_name = "PREDICATES", conflicts_with = "action")]
     r#if: Option<String>,
-    /// The turn with all its proofs as JSON.
-    #[arg(long, conflicts_with_all = ["action", "not"])]
+    /// As JSON; without a question the turn with all its proofs.
+    #[arg(long, conflicts_with = "action")]
     json: bool,
 }
 
@@ -93,6 +93,10 @@ pub fn run(a: &Arguments) -> Result<bool, Failure> {
             }
         };
         println!("{answer}");
+        return Ok(true);
+    }
+    if let (Some(atom), true) = (&a.not, a.json) {
+        println!("{}", json!({ "not": atom, "because": why_not(engine, &key, atom).map_err(Failure::Other)?.lines().collect::<Vec<_>>() }));
         return Ok(true);
     }
     if a.json {

@@ -202,7 +202,7 @@ act(3,1,price(258)): the price is 258 cents [test.lp:10]
     let not = out.why_not(&Atom::parse("act(2,2,add(\"Soup\",1))").unwrap());
     assert_eq!(
         not.text(&|_| String::new()),
-        "act(2,2,add(\"Soup\",1)) was not derived; what rules for it lack, closest first:\n  \"1 Soup are added\" [test.lp:7]\n    it is so: unavailable(\"Soup\")\n"
+        "act(2,2,add(\"Soup\",1)) was not derived; what rules for it lack, closest first:\n  \"1 Soup are added\" [test.lp:7]\n    it is so: Soup has Chicken, which is not to be had\n"
     );
 }
 
