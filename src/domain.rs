@@ -17,8 +17,8 @@ use crate::term::{Atom, Name, Term};
 pub use files::Files;
 
 /// What a turn brings beside the stored facts, as the rules see it.
-pub const TURN_PREDICATES: [(&str, usize); 7] =
-    [("in", 2), ("faulty", 2), ("refused", 2), ("role", 1), ("unsure", 3), ("collected_add", 1), ("collected_del", 1)];
+pub const TURN_PREDICATES: [(&str, usize); 9] =
+    [("in", 2), ("faulty", 2), ("refused", 2), ("role", 1), ("unsure", 3), ("unheard", 2), ("similar", 3), ("collected_add", 1), ("collected_del", 1)];
 
 /// Everything that makes a domain: data only.
 #[derive(Clone, Debug)]

@@ -346,6 +346,8 @@ impl Engine {
             confidence: heard.confidence,
             arrived: before.texts.clone(),
             unsure: heard.unsure.iter().map(record::UnsureText::from).collect(),
+            nearest: heard.nearest.iter().map(record::UnsureText::from).collect(),
+            unheard: heard.unheard.clone(),
             predicates: admission.admitted.iter().map(|(_, a)| a.clone()).collect(),
             refused: admission.refused.iter().map(record::RefusedText::from).collect(),
             actions: decision.actions.iter().map(|a| a.action.clone()).collect(),
@@ -396,7 +398,7 @@ impl Engine {
             if text.len() > MAX_UTTERANCE || text.trim().is_empty() { Heard::default() } else { understand.understand(text, &self.context(role, opened)) };
         let mut texts: Vec<String> = heard.predicates.iter().map(ToString::to_string).collect();
         let unclear = self.domain.ontology.inputs_of(role).any(|f| &*f.name == "unclear" && f.args.is_empty());
-        if texts.is_empty() && heard.unsure.is_empty() && unclear {
+        if texts.is_empty() && heard.unsure.is_empty() && heard.unheard.is_empty() && unclear {
             texts.push("unclear".to_owned());
         }
         Ok((heard, texts))
@@ -439,6 +441,8 @@ impl Engine {
             last_actions: last.map(|r| r.actions.clone()).unwrap_or_default(),
             order: last.map(|r| r.state.order.clone()).unwrap_or_default(),
             said_before: last.map(|r| r.predicates.clone()).unwrap_or_default(),
+            holds: last.map(|r| record::shown(&r.state)).unwrap_or_default(),
+            asked: last.map(TurnRecord::asked).unwrap_or_default(),
             conversation: conversation(&opened.key),
         }
     }
@@ -456,6 +460,14 @@ impl Engine {
         for (n, unsure) in heard.unsure.iter().enumerate() {
             for (rank, name) in unsure.candidates.iter().take(5).enumerate() {
                 facts.push(Atom::new("unsure", vec![int(n + 1), int(rank + 1), Term::Str(name.clone())]));
+            }
+        }
+        for (n, words) in heard.unheard.iter().enumerate() {
+            facts.push(Atom::new("unheard", vec![int(n + 1), Term::string(words)]));
+        }
+        for (n, near) in heard.nearest.iter().enumerate() {
+            for (rank, name) in near.candidates.iter().enumerate() {
+                facts.push(Atom::new("similar", vec![int(n + 1), int(rank + 1), Term::Str(name.clone())]));
             }
         }
         for change in self.store.kb_pending(&opened.key.site)? {

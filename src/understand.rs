@@ -22,6 +22,10 @@ pub struct Context {
     pub order: Vec<Line>,
     /// Atoms of the speaker's previous turn, for ellipsis and pronouns.
     pub said_before: Vec<Atom>,
+    /// What the rules show of the conversation beside order and status, as `Name(Value)`.
+    pub holds: Vec<Atom>,
+    /// What the engine asked back in its last reply, the first of them in words.
+    pub asked: Vec<Unsure>,
     /// Whose conversation it is, for the account of a model's exchanges.
     pub conversation: Conversation,
 }
@@ -39,6 +43,10 @@ pub struct Heard {
     pub uncovered: Vec<std::ops::Range<usize>>,
     /// Names that could mean several things, each with its candidates, best first: the engine asks back.
     pub unsure: Vec<Unsure>,
+    /// Names in the predicates that nothing known bears, each with the names that are like it.
+    pub nearest: Vec<Unsure>,
+    /// Words that seem to ask for something and that no predicate accounts for: the engine says that it did not get them.
+    pub unheard: Vec<String>,
     /// Which implementation answered (`embedded`, `llm`, `hybrid`, `scripted`), for the record.
     pub by: &'static str,
     /// What stood behind it, where a model is configured.
@@ -76,12 +84,14 @@ impl From<&Heard> for Guess {
 }
 
 /// A part of the utterance that could mean several things.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Unsure {
     /// The words.
     pub said: String,
     /// What they may mean, best first.
     pub candidates: Vec<Name>,
+    /// For each candidate the predicates that the utterance means beyond its sure part, if the candidate is meant.
+    pub readings: Vec<Vec<Atom>>,
 }
 
 /// A translator from words to predicates. It decides nothing: its output is validated like anybody's.

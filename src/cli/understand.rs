@@ -16,12 +16,20 @@ pub struct Arguments {
     /// Whose words they are, unless a line says so itself.
     #[arg(long)]
     role: Option<String>,
+    /// Show how the embedded translator takes each utterance apart, for people who write patterns.
+    #[arg(long)]
+    readings: bool,
 }
 
 /// Translates until the input ends.
 pub fn run(a: &Arguments) -> Result<bool, Failure> {
     let engine = a.listen.equip(a.place.engine()?)?;
     let role = a.role.clone().or_else(|| engine.domain().ontology.roles.keys().next().map(ToString::to_string)).unwrap_or_default();
+    if a.readings {
+        let Some(embedded) = engine.domain().embedded()? else { return Err(Failure::Other("the domain ships no lexicon".to_owned())) };
+        nlu::readings(&embedded, &role, std::io::stdin().lock(), &mut std::io::stdout().lock()).map_err(|e| Failure::Other(e.to_string()))?;
+        return Ok(true);
+    }
     let Some(translator) = engine.translator() else {
         return Err(Failure::Other(format!(
             "the domain `{}` has no translator: it ships no lexicon and no model is configured",

@@ -1,18 +1,23 @@
 //! Invariants: what must hold after every turn whatever was said, declared by the domain as rules that derive `violation(…)`.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::diag::{Diagnostic, Source};
 use crate::domain::{Domain, signature};
 use crate::facts::{SessionKey, Store};
-use crate::ontology::Scope;
+use crate::ontology::{Scope, Sort};
 use crate::reason::{Base, Budget, Reasoner, Rules, decide};
+use crate::render::Say;
+use crate::render::faithful::{scan::NameIndex, unsupported};
 use crate::term::{Atom, Term};
 use crate::turn::{Engine, TurnRecord};
 
 /// The compiled invariants of a domain.
 pub struct Invariants {
     rules: Arc<Rules>,
+    /// The values of closed sorts.
+    kinds: BTreeSet<String>,
     last: std::sync::Mutex<Option<Last>>,
 }
 
@@ -21,6 +26,7 @@ struct Last {
     shared: Vec<Atom>,
     kb: Arc<Vec<Atom>>,
     base: Base,
+    names: NameIndex,
 }
 
 /// What held before a turn.
@@ -45,7 +51,9 @@ impl Invariants {
         for (name, arity) in [("before", 1), ("act", 3), ("view", 2), ("view", 3), ("view", 4), ("changed", 2)] {
             signature.turn.push((name.into(), arity));
         }
-        Ok(Some(Self { rules: Arc::new(Rules::load(&sources, &signature)?), last: std::sync::Mutex::new(None) }))
+        let closed = domain.ontology.sorts.values().filter_map(|s| if let Sort::Values(list) = s { Some(list) } else { None });
+        let kinds = closed.flatten().map(ToString::to_string).collect();
+        Ok(Some(Self { kinds, rules: Arc::new(Rules::load(&sources, &signature)?), last: std::sync::Mutex::new(None) }))
     }
 
     /// Remembers what holds before a turn.
@@ -94,23 +102,40 @@ impl Invariants {
             vec![Term::constant("status"), Term::constant(if record.state.status.is_empty() { "none" } else { &record.state.status })],
         ));
         match self.violations(store, before, &shared, &facts) {
-            Ok(found) => out.extend(found),
+            Ok((found, names)) => {
+                out.extend(found);
+                out.extend(unfaithful(record, &names));
+            }
             Err(e) => out.push(format!("invariants: {e}")),
         }
         out
     }
 
-    fn violations(&self, store: &Arc<dyn Store>, before: &Before, shared: &[Atom], facts: &[Atom]) -> Result<Vec<String>, String> {
+    fn violations(&self, store: &Arc<dyn Store>, before: &Before, shared: &[Atom], facts: &[Atom]) -> Result<(Vec<String>, NameIndex), String> {
         let kb = store.kb(&before.key.site, before.kb_version).map_err(|e| e.to_string())?;
         let mut last = self.last.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let base = match &*last {
-            Some(l) if l.shared == shared && l.kb == kb => l.base.clone(),
-            _ => Base::build(&self.rules, &kb, shared).map_err(|e| e.to_string())?,
+        let (base, names) = match &*last {
+            Some(l) if l.shared == shared && l.kb == kb => (l.base.clone(), l.names.clone()),
+            _ => (Base::build(&self.rules, &kb, shared).map_err(|e| e.to_string())?, index(&kb, &self.kinds)),
         };
-        *last = Some(Last { shared: shared.to_vec(), kb, base: base.clone() });
+        *last = Some(Last { shared: shared.to_vec(), kb, base: base.clone(), names: names.clone() });
         let outcome = decide(&base, facts, Reasoner::Fast, &Budget::default()).map_err(|e| e.to_string())?;
-        Ok(outcome.shown().iter().filter(|a| &*a.name == "violation").map(|a| format!("invariant {a}")).collect())
+        let found = outcome.shown().iter().filter(|a| &*a.name == "violation").map(|a| format!("invariant {a}")).collect();
+        Ok((found, names))
     }
+}
+
+/// Every name of the kb, but those that are also words for a kind of thing: "a drink" names none.
+fn index(kb: &[Atom], kinds: &BTreeSet<String>) -> NameIndex {
+    let names: BTreeSet<&str> = kb.iter().flat_map(|a| &a.args).filter_map(|t| if let Term::Str(s) = t { Some(&**s) } else { None }).collect();
+    NameIndex::new(names.into_iter().filter(|n| !kinds.contains(&n.to_lowercase())))
+}
+
+/// What the reply states and neither its actions nor the inputs they answer hold (I3).
+fn unfaithful(record: &TurnRecord, names: &NameIndex) -> Vec<String> {
+    let answered = record.predicates.iter().map(|p| Say { action: p.clone(), input: Some(p.clone()) });
+    let says: Vec<Say> = record.actions.iter().map(|a| Say { action: a.clone(), input: None }).chain(answered).collect();
+    unsupported(&record.text, &says, names).iter().map(|e| format!("i3: the reply says {e}, which no action holds: {}", record.text)).collect()
 }
 
 fn symmetric<'a>(a: &'a [Atom], b: &'a [Atom]) -> impl Iterator<Item = &'a Atom> {

@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::state::Line;
 use crate::term::Atom;
-use crate::understand::{Context, Heard, Understand};
+use crate::understand::embedded::Embedded;
+use crate::understand::{Context, Heard, Understand, Unsure};
 
 /// A labelled utterance, one JSON line of a data set.
 #[derive(Clone, Debug, Deserialize)]
@@ -225,6 +226,10 @@ struct Response {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     unsure: Vec<serde_json::Value>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    nearest: Vec<serde_json::Value>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    unheard: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     uncovered: Vec<String>,
 }
 
@@ -237,16 +242,32 @@ pub fn translate_lines(translator: &dyn Understand, role: &str, reader: impl Buf
         }
         let request: Request = serde_json::from_str(&line).map_err(|e| EvalError::Line { line: i + 1, reason: e.to_string() })?;
         let heard = translator.understand(&request.text, &request.context.of_role(request.role.as_deref().unwrap_or(role)));
-        let unsure = heard
-            .unsure
-            .iter()
-            .map(|u| serde_json::json!({"said": u.said, "candidates": u.candidates.iter().map(|c| c.to_string()).collect::<Vec<_>>()}))
-            .collect();
+        let asked = |list: &[Unsure]| -> Vec<serde_json::Value> {
+            let names = |u: &Unsure| u.candidates.iter().map(ToString::to_string).collect::<Vec<_>>();
+            list.iter().map(|u| serde_json::json!({"said": u.said, "candidates": names(u), "readings": u.readings})).collect()
+        };
+        let (unsure, nearest, unheard) = (asked(&heard.unsure), asked(&heard.nearest), heard.unheard.clone());
         let uncovered = heard.uncovered.iter().filter_map(|r| request.text.get(r.clone())).map(str::to_owned).collect();
         let confidence = (heard.confidence * 1000.0).round() / 1000.0;
-        let response = Response { id: request.id, predicates: heard.predicates, confidence, unsure, uncovered };
+        let response = Response { id: request.id, predicates: heard.predicates, confidence, unsure, nearest, unheard, uncovered };
         let text = serde_json::to_string(&response).map_err(|e| EvalError::Line { line: i + 1, reason: e.to_string() })?;
         writeln!(out, "{text}")?;
+    }
+    Ok(())
+}
+
+/// For JSON lines as [`translate_lines`] takes them, the readings that each utterance was taken apart into.
+pub fn readings(translator: &Embedded, role: &str, reader: impl BufRead, out: &mut dyn Write) -> Result<(), EvalError> {
+    for (i, line) in reader.lines().enumerate() {
+        let line = line?;
+        if line.trim().is_empty() {
+            continue;
+        }
+        let request: Request = serde_json::from_str(&line).map_err(|e| EvalError::Line { line: i + 1, reason: e.to_string() })?;
+        writeln!(out, "{}", request.text)?;
+        for reading in translator.readings(&request.text, &request.context.of_role(request.role.as_deref().unwrap_or(role))) {
+            writeln!(out, "  {reading}")?;
+        }
     }
     Ok(())
 }

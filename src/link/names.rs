@@ -178,25 +178,56 @@ impl Names {
         Some((&e.targets, score))
     }
 
-    /// Names ranked for a whole phrase, as when a sort's list is offered to somebody who said something near.
-    pub fn similar(&self, words: &Words, phrase: &str, most: usize) -> Vec<Name> {
-        let mut scores: BTreeMap<usize, f32> = BTreeMap::new();
-        for word in phrase.split_whitespace() {
-            let lower = word.to_lowercase();
-            let id = words.id(&lower);
-            let near = if self.knows(id) { vec![(id, 1.0)] } else { words.nearest(&lower) };
-            for (w, c) in near {
-                for e in self.entries_with(w) {
-                    if let Some((targets, s)) = self.score(*e, &[(w, c)]) {
-                        for t in targets {
-                            *scores.entry(*t).or_default() += s;
-                        }
-                    }
+    /// Names like a whole phrase, best first, each with how like it is (0 to 1): how much of the name was said, and how much of
+    /// what was said is the name's. `admits` says which names count.
+    pub fn near(&self, words: &Words, phrase: &str, admits: &dyn Fn(usize) -> bool, most: usize) -> Vec<(usize, f32)> {
+        let said: Vec<Vec<(u32, f32)>> = phrase.split_whitespace().map(|w| self.readings(words, &w.to_lowercase())).collect();
+        #[expect(clippy::cast_precision_loss, reason = "names have few words")]
+        let spoken = said.len().max(1) as f32;
+        let mut held: BTreeMap<u32, (f32, f32)> = BTreeMap::new();
+        for readings in &said {
+            let mut of_word: BTreeMap<u32, (f32, f32)> = BTreeMap::new();
+            for (w, c) in readings {
+                let weight = self.weights.get(w).copied().unwrap_or(1.0) * c;
+                for e in self.entries_with(*w) {
+                    let best = of_word.entry(*e).or_default();
+                    *best = (best.0.max(weight), best.1.max(*c));
                 }
             }
+            for (e, (weight, closeness)) in of_word {
+                let sums = held.entry(e).or_default();
+                *sums = (sums.0 + weight, sums.1 + closeness);
+            }
         }
-        let mut ranked: Vec<(usize, f32)> = scores.into_iter().collect();
+        let mut best: BTreeMap<usize, f32> = BTreeMap::new();
+        for (e, (weight, closeness)) in held {
+            let Some(entry) = self.entries.get(e as usize) else { continue };
+            let (of_name, of_said) = ((weight / entry.weight.max(0.01)).min(1.0), closeness / spoken);
+            let score = 2.0 * of_name * of_said / (of_name + of_said).max(0.01);
+            for t in entry.targets.iter().filter(|t| admits(**t)) {
+                let b = best.entry(*t).or_default();
+                *b = b.max(score);
+            }
+        }
+        let mut ranked: Vec<(usize, f32)> = best.into_iter().collect();
         ranked.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-        ranked.into_iter().take(most).filter_map(|(n, _)| self.name(n).cloned()).collect()
+        ranked.truncate(most);
+        ranked
+    }
+
+    /// The words of names that a said word may be: itself, what it may be a misspelling of, or a part of a compound.
+    fn readings(&self, words: &Words, said: &str) -> Vec<(u32, f32)> {
+        let id = words.id(said);
+        if self.knows(id) {
+            return vec![(id, 1.0)];
+        }
+        let mut near: Vec<(u32, f32)> = words.nearest(said).into_iter().filter(|n| self.knows(n.0)).collect();
+        if near.is_empty() && said.is_ascii() {
+            for at in 4..said.len().saturating_sub(2) {
+                let (left, right) = said.split_at(at);
+                near.extend([left, right].iter().filter(|p| p.len() >= 4).map(|p| (words.id(p), 0.6)).filter(|n| self.knows(n.0)));
+            }
+        }
+        near
     }
 }

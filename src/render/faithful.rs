@@ -313,7 +313,8 @@ pub fn unsupported(text: &str, says: &[Say], names: &NameIndex) -> Vec<Entity> {
         *sum = sum.saturating_add(count);
         numbers.insert(*sum);
     }
-    let own: BTreeSet<String> = strings.iter().flat_map(|s| scan::tokens(s)).map(|t| t.stem).collect();
+    // A name beside a constant may read like a longer name: a Soft Taco that is made supreme.
+    let own: BTreeSet<String> = strings.iter().chain(&constants).flat_map(|s| scan::tokens(s)).map(|t| t.stem).collect();
     let index = names.with(&strings);
     let held: BTreeSet<&str> = strings.iter().map(String::as_str).collect();
     let reading = read(text, &index, &BTreeSet::new());
@@ -329,7 +330,8 @@ pub fn unsupported(text: &str, says: &[Say], names: &NameIndex) -> Vec<Entity> {
 fn integers(term: &Term, out: &mut BTreeSet<i64>) {
     match term {
         Term::Int(n) => {
-            out.insert(i64::from(*n));
+            // A sign is a mark of its own to the reader of texts.
+            out.extend([i64::from(*n), i64::from(*n).abs()]);
         }
         Term::Fun(_, args) => args.iter().for_each(|a| integers(a, out)),
         _ => {}

@@ -42,6 +42,8 @@ struct Rule {
     without: Vec<Pattern>,
     roles: Vec<Name>,
     count: Option<Name>,
+    /// Whether of equal items the last one's number counts.
+    last: bool,
     /// Only there so that nothing stays unsaid.
     fallback: bool,
     output: Output,
@@ -182,6 +184,7 @@ impl Templates {
                 None => {}
             }
             match seen.get(&identity).and_then(|i| out.get_mut(*i)) {
+                Some((first, _)) if matches!(node.producer, Producer::Rule(i) if self.rules.get(i).is_some_and(|r| r.last)) => first.count = node.count,
                 Some((first, _)) => first.count = first.count.saturating_add(node.count),
                 None => {
                     seen.insert(identity.clone(), out.len());

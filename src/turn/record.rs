@@ -40,6 +40,12 @@ pub struct TurnRecord {
     /// Parts of the utterance that could mean several things.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unsure: Vec<UnsureText>,
+    /// Names that nothing known bears, with names like them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub nearest: Vec<UnsureText>,
+    /// Words that no predicate accounts for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unheard: Vec<String>,
     /// Those that were admitted.
     pub predicates: Vec<Atom>,
     /// Those that were not, with the reason.
@@ -73,6 +79,11 @@ pub struct RefusedText {
     pub message: String,
 }
 
+/// What the rules show of a conversation beside order and status, as `Name(Value)`.
+pub fn shown(state: &State) -> Vec<Atom> {
+    state.shows.iter().flat_map(|(name, values)| values.iter().map(|v| Atom::new(name, vec![crate::term::Term::string(v)]))).collect()
+}
+
 impl From<&Refused> for RefusedText {
     fn from(r: &Refused) -> Self {
         Self { text: r.text.clone(), code: r.code.to_owned(), message: r.message.clone() }
@@ -86,11 +97,20 @@ pub struct UnsureText {
     pub said: String,
     /// What they may mean, best first.
     pub candidates: Vec<String>,
+    /// What each would mean, for the answer to the question about them.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub readings: Vec<Vec<Atom>>,
 }
 
 impl From<&Unsure> for UnsureText {
     fn from(u: &Unsure) -> Self {
-        Self { said: u.said.clone(), candidates: u.candidates.iter().map(ToString::to_string).collect() }
+        Self { said: u.said.clone(), candidates: u.candidates.iter().map(ToString::to_string).collect(), readings: u.readings.clone() }
+    }
+}
+
+impl From<&UnsureText> for Unsure {
+    fn from(u: &UnsureText) -> Self {
+        Self { said: u.said.clone(), candidates: u.candidates.iter().map(|c| c.as_str().into()).collect(), readings: u.readings.clone() }
     }
 }
 
@@ -111,8 +131,21 @@ pub struct Why {
 impl TurnRecord {
     /// What was heard, for the turn taken again: everything that the decision rests on.
     pub fn heard(&self) -> Heard {
-        let unsure = |u: &UnsureText| Unsure { said: u.said.clone(), candidates: u.candidates.iter().map(|c| c.as_str().into()).collect() };
-        Heard { confidence: self.confidence, unsure: self.unsure.iter().map(unsure).collect(), by: "before", ..Heard::default() }
+        let all = |list: &[UnsureText]| list.iter().map(Unsure::from).collect();
+        let (unsure, nearest) = (all(&self.unsure), all(&self.nearest));
+        Heard { confidence: self.confidence, unsure, nearest, unheard: self.unheard.clone(), by: "before", ..Heard::default() }
+    }
+
+    /// What was asked back: unclear names, or else whether the name most like an unknown one is meant.
+    pub fn asked(&self) -> Vec<Unsure> {
+        if !self.unsure.is_empty() {
+            return self.unsure.iter().map(Unsure::from).collect();
+        }
+        let offered = |a: &Atom| (&*a.name == "nearest").then(|| a.args.first().and_then(crate::term::Term::as_name).map(str::to_owned)).flatten();
+        let Some(name) = self.actions.iter().find_map(offered) else { return vec![] };
+        let reading = |u: &UnsureText| u.candidates.iter().position(|c| *c == name).and_then(|i| u.readings.get(i)).cloned();
+        let one = |u: &UnsureText| Some(Unsure { said: u.said.clone(), candidates: vec![name.as_str().into()], readings: vec![reading(u)?] });
+        self.nearest.iter().find_map(one).into_iter().collect()
     }
 
     /// The record as the store's log keeps it: without proofs, which the log's facts give again.

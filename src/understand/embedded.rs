@@ -14,6 +14,7 @@ pub mod lines;
 pub mod model;
 pub mod numbers;
 pub mod phrase;
+pub mod repair;
 pub mod resolve;
 pub mod template;
 pub mod text;
@@ -24,6 +25,7 @@ use std::sync::Arc;
 use self::chart::{Chart, Edge, Extra, Hints};
 use self::data::{Does, DomainFiles};
 use self::model::{Knowledge, Model, RoleGrammar};
+use self::repair::{Repair, Settled};
 use self::resolve::{Entry, Resolver, What};
 use self::text::{Kind, Token, plain_words, tokens};
 use super::{Context, Heard, Understand, Unsure};
@@ -60,7 +62,7 @@ impl Embedded {
 
     /// Known names near a phrase, best first: what to offer instead of an unknown one.
     pub fn similar(&self, phrase: &str, most: usize) -> Vec<Name> {
-        self.knowledge.names.similar(&self.knowledge.words, phrase, most)
+        self.like(phrase, u64::MAX, most)
     }
 
     fn tokens(&self, text: &str) -> (Vec<Token>, Option<usize>) {
@@ -119,6 +121,11 @@ impl Embedded {
                 }
             }
         }
+        for candidate in context.asked.first().into_iter().flat_map(|a| &a.candidates) {
+            if let Some(id) = k.names.find(candidate) {
+                hints.insert(id, 0.5);
+            }
+        }
         hints
     }
 
@@ -167,19 +174,27 @@ impl Embedded {
             .collect()
     }
 
-    fn read(&self, tokens: &[Token], context: &Context, grammar: &RoleGrammar) -> Reading {
-        let extra = self.extra(context);
+    /// Reads the words with a grammar; `more` are words that stand for names which neither facts nor conversation hold.
+    fn read(&self, tokens: &[Token], context: &Context, grammar: &RoleGrammar, more: &[(Vec<String>, Name)]) -> Reading {
+        let mut extra = self.extra(context);
+        extra.extend(more.iter().cloned());
         let mut chart = Chart::new(&self.model, &self.knowledge, tokens, &extra, self.hints(context), grammar, self.present(context));
         let after: Vec<Option<Vec<(u8, Term)>>> = grammar.patterns.iter().map(|p| condition(p, context)).collect();
         let edges = chart.edges(grammar, &after);
         let (path, score) = chart.best(grammar, &edges);
         let mut resolver = Resolver::new(&chart, grammar, context);
         resolver.run(&edges, &path, &after);
-        let covered = covered(tokens.len(), &edges, &path, grammar);
+        let mut covered = covered(tokens.len(), &edges, &path, grammar);
         let uncovered: Vec<usize> = (0..tokens.len()).filter(|i| !covered.get(*i).copied().unwrap_or(false) && chart.skip_cost(*i) > 0.3).collect();
         let loose = (0..tokens.len()).filter(|i| !covered.get(*i).copied().unwrap_or(false) && chart.skip_cost(*i) > 0.0).count();
         let unsure = std::mem::take(&mut resolver.unsure);
+        let barren = std::mem::take(&mut resolver.barren);
         let name_score = resolver.name_score;
+        let named = (0..tokens.len()).map(|i| chart.names_at.get(i).is_some_and(|n| !n.is_empty()) && covered.get(i).copied().unwrap_or(false)).collect();
+        let lost = (0..tokens.len()).map(|i| uncovered.contains(&i)).collect();
+        let steps: Vec<&Edge> = path.iter().filter_map(|i| edges.get(*i)).collect();
+        let corrects = |e: &&&Edge| grammar.patterns.get(e.pattern).is_some_and(|p| p.does == Some(Does::Correct));
+        let corrections = steps.iter().filter(corrects).map(|e| e.start).collect();
         let mut out = finish(resolver);
         // A part of a name amid words that mean nothing here is a coincidence.
         let spoken = tokens.iter().filter(|t| t.punct().is_none()).count();
@@ -188,7 +203,11 @@ impl Embedded {
             out.clear();
         }
         let guessed = path.iter().filter_map(|i| edges.get(*i)).any(|e| grammar.patterns.get(e.pattern).is_some_and(|p| p.loose));
-        Reading { out, unsure, uncovered, loose, name_score, score, guessed }
+        for at in barren.iter().flat_map(|b| b.0.clone()) {
+            covered.get_mut(at).into_iter().for_each(|c| *c = false);
+        }
+        let path = steps.iter().map(|e| e.start..e.end).collect();
+        Reading { out, unsure, uncovered, loose, name_score, score, barren, covered, lost, named, corrections, path, guessed, invented: false }
     }
 
     /// Whether names are only mentioned, in a question or a story that nothing here reads: nothing is asked for then.
@@ -221,24 +240,51 @@ impl Embedded {
 }
 
 /// What one role's grammar makes of an utterance.
-struct Reading {
+pub struct Reading {
     out: Vec<(Atom, Range<usize>)>,
     unsure: Vec<(Range<usize>, Unsure)>,
     uncovered: Vec<usize>,
     loose: usize,
     name_score: f32,
     score: f32,
+    /// Stretches whose reading led to nothing, and whether it is meant to.
+    barren: Vec<(Range<usize>, bool)>,
+    /// For each token whether a reading that led to something holds it.
+    covered: Vec<bool>,
+    /// For each token whether it matters and nothing holds it.
+    lost: Vec<bool>,
+    /// For each token whether a name that was read begins there.
+    named: Vec<bool>,
+    /// Where corrections begin.
+    corrections: Vec<usize>,
+    /// The stretches of the readings, in order.
+    path: Vec<Range<usize>>,
+    /// Whether words were taken for a name that nothing known bears.
+    invented: bool,
     /// Whether a reading with gaps was taken.
     guessed: bool,
 }
 
-/// The bindings of a pattern's condition, `None` if it does not hold. The latest action that matches counts.
+/// The words as a name: capitals but for small words inside.
+fn title_case(tokens: &[Token]) -> String {
+    let mut out: Vec<String> = vec![];
+    for t in tokens {
+        let mut chars = t.text.chars();
+        let word = chars.next().map(|c| c.to_uppercase().collect::<String>() + chars.as_str()).unwrap_or_default();
+        let small = !out.is_empty() && matches!(t.text.as_str(), "and" | "of" | "with" | "the" | "in" | "on");
+        out.push(if small { t.text.clone() } else { word });
+    }
+    out.join(" ")
+}
+
+/// The bindings of a pattern's condition, `None` if it does not hold. The latest action that matches counts, then what the
+/// conversation holds.
 fn condition(p: &model::Pattern, context: &Context) -> Option<Vec<(u8, Term)>> {
     if p.needs_line && context.order.is_empty() {
         return None;
     }
     let Some(after) = &p.after else { return Some(vec![]) };
-    context.last_actions.iter().rev().find_map(|a| {
+    context.last_actions.iter().rev().chain(&context.holds).find_map(|a| {
         let mut binds = vec![];
         after.matches(a, &mut binds).then_some(binds)
     })
@@ -346,12 +392,18 @@ impl Understand for Embedded {
         }
         let (tokens, cut) = self.tokens(text);
         let Some(grammar) = self.model.roles.get(&context.role) else { return heard };
-        let reading = self.read(&tokens, context, grammar);
+        let repair = Repair { ear: self, text, tokens: &tokens, context, grammar };
+        if let Some(settled) = repair.settle() {
+            return Self::settled(settled, context, text);
+        }
+        let (reading, unheard) = repair.fill(self.read(&tokens, context, grammar, &[]));
+        let reading = if reading.unsure.is_empty() { reading } else { repair.alternatives(reading) };
+        heard.unheard = unheard;
         heard.uncovered = reading.uncovered.iter().filter_map(|i| tokens.get(*i)).map(|t| t.range.clone()).collect();
         heard.uncovered.extend(cut.map(|c| c..text.len()));
         heard.unsure = reading.unsure.iter().map(|u| u.1.clone()).collect();
         let spoken = tokens.iter().filter(|t| t.punct().is_none()).count();
-        if reading.out.is_empty() && heard.unsure.is_empty() {
+        if reading.out.is_empty() && heard.unsure.is_empty() && heard.unheard.is_empty() {
             if says_irrelevant && (self.is_other_roles(&tokens, context) || self.is_small_talk(&tokens)) {
                 heard.predicates.push(irrelevant);
                 heard.words.push(vec![0..text.len()]);
@@ -362,6 +414,7 @@ impl Understand for Embedded {
             }
             return heard;
         }
+        heard.nearest = repair.nearest(&reading.out.iter().map(|(a, _)| a.clone()).collect::<Vec<_>>());
         for (atom, span) in reading.out {
             heard.predicates.push(atom);
             heard.words.push(vec![bytes(&tokens, &span)]);
@@ -376,6 +429,9 @@ impl Understand for Embedded {
         if reading.guessed {
             heard.confidence *= 0.9;
         }
+        if reading.invented || !heard.unheard.is_empty() {
+            heard.confidence *= 0.6;
+        }
         if cut.is_some() {
             heard.confidence = heard.confidence.min(0.3);
         }
@@ -384,11 +440,24 @@ impl Understand for Embedded {
 }
 
 impl Embedded {
+    /// An answer to the engine's question about a name, with the questions that are still open.
+    fn settled(settled: Settled, context: &Context, text: &str) -> Heard {
+        let open = Heard { by: "embedded", confidence: 0.5, ..Heard::default() };
+        match settled {
+            Settled::Open => Heard { unsure: context.asked.clone(), ..open },
+            Settled::Meant(predicates) => {
+                let words = vec![vec![0..text.len()]; predicates.len()];
+                let unsure = context.asked.iter().skip(1).cloned().collect();
+                Heard { words, predicates, unsure, confidence: 0.9, ..open }
+            }
+        }
+    }
+
     /// Whether another role's grammar reads the words well: then they are a wish for the rights of others.
     fn is_other_roles(&self, tokens: &[Token], context: &Context) -> bool {
         self.model.roles.iter().filter(|(r, _)| **r != context.role).any(|(role, grammar)| {
             let other = Context { role: role.clone(), ..Context::default() };
-            let reading = self.read(tokens, &other, grammar);
+            let reading = self.read(tokens, &other, grammar, &[]);
             !reading.out.is_empty() && reading.score > 0.0 && reading.uncovered.len() * 3 <= tokens.len()
         })
     }

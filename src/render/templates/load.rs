@@ -96,6 +96,9 @@ struct RuleText {
     fallback: bool,
     #[serde(default)]
     count: Option<String>,
+    /// Of equal items the last one's number counts: numbers that are set, not added.
+    #[serde(default)]
+    last: bool,
     #[serde(default)]
     say: Option<OneOrMany>,
     #[serde(default)]
@@ -331,6 +334,7 @@ impl Reader<'_> {
             without,
             roles: r.roles.iter().map(|n| n.as_str().into()).collect(),
             count: r.count.as_deref().map(Into::into),
+            last: r.last,
             fallback: r.fallback,
             output,
             origin: self.line(at),

@@ -423,7 +423,8 @@ impl<'a> Chart<'a> {
             .collect();
     }
 
-    fn class_ends(&mut self, class: u16, at: usize) -> Vec<(usize, f32)> {
+    /// Where a class that begins at a token may end, with scores.
+    pub fn class_ends(&mut self, class: u16, at: usize) -> Vec<(usize, f32)> {
         if let Some(known) = self.classes.get(&(class, at)) {
             return known.clone();
         }

@@ -177,6 +177,10 @@ pub enum Does {
     Focus,
     /// Nothing, said as a phrase: `to go`.
     Nothing,
+    /// What it means is meant of all lines but those named: `everything except the drinks`.
+    Except,
+    /// A further instance of a line, with the changes of the last one: `the same again`.
+    Copy,
 }
 
 /// Other words and names.

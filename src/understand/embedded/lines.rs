@@ -52,6 +52,30 @@ pub struct Ledger {
 }
 
 impl Ledger {
+    /// How many instances there are, how many of them stand in lines, and the lines' items.
+    pub fn size(&self) -> (usize, usize, Vec<Name>) {
+        (self.instances.len(), self.lines.iter().map(|l| l.instances.len()).sum(), self.lines.iter().map(|l| l.item.clone()).collect())
+    }
+
+    /// The items of the conversation's list, each once, in its order; members of composed items are none of their own.
+    pub fn items(&self) -> Vec<Name> {
+        let mut out: Vec<Name> = vec![];
+        for name in self.sequence.iter().filter_map(|i| self.instances.get(*i)).map(|i| i.item.clone()) {
+            if !out.contains(&name) {
+                out.push(name);
+            }
+        }
+        out
+    }
+
+    /// The changes of the last instance of an item, in the form `Op(Opt)`, and the members that were chosen for it.
+    pub fn last_of(&self, item: &Name) -> (Vec<String>, Vec<Name>) {
+        let last = self.sequence.iter().rev().filter_map(|i| self.instances.get(*i)).find(|i| i.item == *item);
+        let slots = self.lines.iter().rev().find(|l| l.item == *item && l.composed && !l.new).map(|l| l.slots.clone()).unwrap_or_default();
+        let chosen = slots.into_iter().filter(|(slot, dish)| dish.as_ref().is_some_and(|d| d != slot)).filter_map(|s| s.1).collect();
+        (last.map(|i| i.mods.clone()).unwrap_or_default(), chosen)
+    }
+
     /// The conversation's own lines.
     pub fn new(model: &Model, knowledge: &Knowledge, context: &Context) -> Self {
         let mut ledger = Self::default();

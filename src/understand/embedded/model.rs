@@ -140,6 +140,8 @@ pub struct Model {
     pub alike: FxHashMap<u32, Vec<u32>>,
     /// Classes.
     pub classes: Vec<Program>,
+    /// Classes by name.
+    pub class_names: BTreeMap<String, u16>,
     /// Patterns by role.
     pub roles: BTreeMap<Name, RoleGrammar>,
     /// Names of the value sorts.
@@ -309,6 +311,7 @@ impl Build<'_> {
             measures,
             alike,
             classes: vec![],
+            class_names: Self::class_numbers(&english, &lexicon),
             roles: BTreeMap::new(),
             value_sorts,
             values: vec![],

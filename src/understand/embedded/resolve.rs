@@ -58,8 +58,12 @@ pub struct Resolver<'c, 'a> {
     pub ledger: Ledger,
     /// What came out so far.
     pub entries: Vec<Entry>,
-    /// Unclear parts.
+    /// Unclear parts, each with the tokens of its head.
     pub unsure: Vec<(Range<usize>, Unsure)>,
+    /// Tokens of readings that led to nothing, and whether they are meant to.
+    pub barren: Vec<(Range<usize>, bool)>,
+    /// How many readings were taken in by what was there.
+    absorbed: usize,
     /// Lowest closeness of a name taken.
     pub name_score: f32,
     focus: Option<Target>,
@@ -72,6 +76,16 @@ pub struct Resolver<'c, 'a> {
     last_name_end: usize,
     answered_line: Option<usize>,
     answered: Vec<Answer>,
+}
+
+/// What a reading that leads to something changes.
+#[derive(PartialEq)]
+struct Traces {
+    entries: Vec<(std::mem::Discriminant<What>, Range<usize>)>,
+    counts: (usize, usize, bool),
+    lines: (usize, usize, Vec<Name>),
+    talk: (Option<Name>, Option<Name>, Option<Target>),
+    pending: (Option<usize>, Option<i64>),
 }
 
 /// A name that could be several: the candidates, its attributes, its number and the phrase.
@@ -97,6 +111,8 @@ impl<'c, 'a> Resolver<'c, 'a> {
             ledger: Ledger::new(chart.model, chart.knowledge, context),
             entries: vec![],
             unsure: vec![],
+            barren: vec![],
+            absorbed: 0,
             name_score: 1.0,
             focus: None,
             topic: None,
@@ -117,9 +133,24 @@ impl<'c, 'a> Resolver<'c, 'a> {
         for (i, edge) in steps.iter().enumerate() {
             let Some(pattern) = self.grammar.patterns.get(edge.pattern) else { continue };
             let bound = after.get(edge.pattern).and_then(|a| a.as_deref()).unwrap_or(&[]);
+            let before = self.traces();
             self.step(edge, pattern, bound, steps.get(i + 1..).unwrap_or(&[]));
+            let leads = matches!(pattern.does, None | Some(Does::Stop | Does::Except | Does::Copy));
+            if leads && self.traces() == before {
+                self.barren.push((edge.start..edge.end, pattern.means.is_empty()));
+            }
         }
         self.flush_tie();
+    }
+
+    fn traces(&self) -> Traces {
+        Traces {
+            entries: self.entries.iter().map(|e| (std::mem::discriminant(&e.what), e.span.clone())).collect(),
+            counts: (self.unsure.len(), self.answered.len() + self.absorbed, self.tie.is_some()),
+            lines: self.ledger.size(),
+            talk: (self.topic.clone(), self.kind.clone(), self.focus.clone()),
+            pending: (self.correcting, self.header),
+        }
     }
 
     fn step(&mut self, edge: &Edge, pattern: &Pattern, bound: &[(u8, Term)], rest: &[&Edge]) {
@@ -144,7 +175,8 @@ impl<'c, 'a> Resolver<'c, 'a> {
                 return;
             }
             Some(Does::Nothing) => return,
-            Some(Does::Stop) | None => {}
+            Some(Does::Except) => return self.remove_others(edge, pattern),
+            Some(Does::Stop | Does::Copy) | None => {}
         }
         let means = match &pattern.means_new {
             Some(new) if self.is_about_new(pattern, edge, bound, rest) => new.clone(),
@@ -154,6 +186,7 @@ impl<'c, 'a> Resolver<'c, 'a> {
         if pattern.after.is_some() && edge.binds.is_empty() {
             let answer = (means.clone(), bound.to_vec());
             if self.answered.contains(&answer) {
+                self.absorbed += 1;
                 return;
             }
             self.answered.push(answer);
@@ -341,7 +374,19 @@ impl<'c, 'a> Resolver<'c, 'a> {
 
     fn be_unsure(&mut self, np: &Np, candidates: Vec<Name>) {
         let said = self.chart.tokens.get(np.start..np.end).into_iter().flatten().map(|t| t.text.as_str()).collect::<Vec<_>>().join(" ");
-        self.unsure.push((np.start..np.end, Unsure { said, candidates }));
+        self.unsure.push((self.head_of(np), Unsure { said, candidates, readings: vec![] }));
+    }
+
+    /// The tokens of a phrase that name something, without article, number and attributes.
+    fn head_of(&self, np: &Np) -> Range<usize> {
+        match &np.head {
+            Head::Name(e) => self.chart.names.get(*e).map_or(np.start..np.end, |n| n.start..n.end),
+            Head::Kind(kind) => (np.start..np.end)
+                .rev()
+                .find_map(|at| self.chart.values_at.get(at)?.iter().find(|v| v.2 == *kind && v.0 <= np.end).map(|v| at..v.0))
+                .unwrap_or(np.start..np.end),
+            _ => np.start..np.end,
+        }
     }
 
     /// What is being talked about, of one of the sorts.
@@ -409,14 +454,7 @@ impl<'c, 'a> Resolver<'c, 'a> {
     }
 
     fn title_case(&self, from: usize, to: usize) -> String {
-        let mut out: Vec<String> = vec![];
-        for t in self.chart.tokens.get(from..to).into_iter().flatten() {
-            let mut chars = t.text.chars();
-            let word = chars.next().map(|c| c.to_uppercase().collect::<String>() + chars.as_str()).unwrap_or_default();
-            let small = !out.is_empty() && matches!(t.text.as_str(), "and" | "of" | "with" | "the" | "in" | "on");
-            out.push(if small { t.text.clone() } else { word });
-        }
-        out.join(" ")
+        super::title_case(self.chart.tokens.get(from..to).unwrap_or(&[]))
     }
 
     /// Chooses among what a name phrase may mean. `in_order` is the bonus for names that the conversation holds.

@@ -33,7 +33,10 @@ impl Resolver<'_, '_> {
                 if known != 0 && known & items == 0 {
                     return;
                 }
-                self.new_line(item, said_count.or(count_np).unwrap_or(1), &[], edge, pattern.weak);
+                self.new_line(item.clone(), said_count.or(count_np).unwrap_or(1), &[], edge, pattern.weak);
+                if pattern.does == Some(Does::Copy) {
+                    self.copy(&item, edge, pattern.weak);
+                }
                 if pattern.after.is_some() {
                     self.answered_line = self.ledger.last_new();
                 }
@@ -98,7 +101,9 @@ impl Resolver<'_, '_> {
                 self.new_line(n, n_count, &all, edge, pattern.weak);
                 return;
             }
-            if self.header.is_none() {
+            // Something else comes before any of the announced ones was named.
+            if self.header.is_none() || count.is_some() {
+                self.header = None;
                 self.flush_tie();
             } else {
                 self.tie = None;
@@ -116,6 +121,7 @@ impl Resolver<'_, '_> {
             Picked::One(name) => {
                 let count = said_count.or(np.count);
                 if self.restates(np, &name, edge) {
+                    self.absorbed += 1;
                     return;
                 }
                 if self.correct(&name, np, edge) {
@@ -271,6 +277,22 @@ impl Resolver<'_, '_> {
         let target = self.ledger.line_target(line);
         for (sort, value) in attributes {
             self.attribute(*sort, value, target.clone(), edge, weak);
+        }
+        self.focus = Some(target);
+    }
+
+    /// Gives the line just made the members and changes of the instance before it.
+    fn copy(&mut self, item: &Name, edge: &Edge, weak: u8) {
+        let (mods, members) = self.ledger.last_of(item);
+        let Some(line) = self.ledger.last_new() else { return };
+        for member in members {
+            self.fill(line, &member, &[], edge, weak);
+        }
+        let target = self.ledger.line_target(line);
+        for change in mods {
+            let Ok(atom) = Atom::parse(&change) else { continue };
+            let rest = std::iter::once(Term::Const(atom.name)).chain(atom.args).collect();
+            self.push(What::Change { target: target.clone(), rest }, edge, weak);
         }
         self.focus = Some(target);
     }

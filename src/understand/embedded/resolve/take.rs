@@ -2,7 +2,7 @@
 
 use super::{Picked, Resolver, What, to_i32};
 use crate::term::{Atom, Name, Term};
-use crate::understand::embedded::chart::Edge;
+use crate::understand::embedded::chart::{Bind, Edge};
 use crate::understand::embedded::model::Pattern;
 use crate::understand::embedded::phrase::{Head, Np, Which};
 use crate::understand::embedded::template::{Slot, Template};
@@ -58,6 +58,39 @@ impl Resolver<'_, '_> {
         for (item, n) in groups {
             let n = if np.count.is_some() || np.plural || matches!(np.which, Which::Both | Which::All) { n } else { 1 };
             self.take_off(template, &item, n, edge, pattern.weak);
+        }
+    }
+
+    /// "Everything except the drinks": takes off what is in the list and not among what was named; nothing if nothing named is there.
+    pub(super) fn remove_others(&mut self, edge: &Edge, pattern: &Pattern) {
+        let items = self.chart.model.lines.as_ref().map_or(0, |l| l.items);
+        let Some(template) = pattern.means.first().cloned() else { return };
+        let mut kept: Vec<Name> = vec![];
+        for (_, bind) in &edge.binds {
+            let Bind::Np(i) = bind else { continue };
+            let Some(np) = self.chart.phrases.get(*i).cloned() else { continue };
+            match &np.head {
+                Head::Kind(kind) => {
+                    kept.extend(self.ledger.items().into_iter().filter(|n| self.ledger.kind_of(self.chart.knowledge, n).as_ref() == Some(kind)))
+                }
+                Head::Name(_) => match self.pick(&np, items, 0.5) {
+                    Picked::One(name) => kept.push(name),
+                    Picked::Tie(names) => kept.extend(names),
+                    Picked::Nothing => {}
+                },
+                Head::Pronoun(_) | Head::Left => {
+                    let target = self.target(&np, edge, &[]);
+                    kept.extend(self.ledger.by_item(&target).into_iter().map(|g| g.0));
+                }
+            }
+        }
+        let all = self.ledger.items();
+        if !all.iter().any(|n| kept.contains(n)) {
+            return;
+        }
+        for item in all.into_iter().filter(|n| !kept.contains(n)) {
+            let there = self.ledger.number_of(&item) as i64;
+            self.take_off(&template, &item, there, edge, pattern.weak);
         }
     }
 
