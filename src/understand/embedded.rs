@@ -256,7 +256,8 @@ fn covered(n: usize, edges: &[Edge], path: &[usize], grammar: &RoleGrammar) -> V
 
 /// Entries to atoms: weak ones give way, equal changes of one instance count once, numbered ones get their number.
 fn finish(resolver: Resolver<'_, '_>) -> Vec<(Atom, Range<usize>)> {
-    let Resolver { chart, ledger, entries, .. } = resolver;
+    let Resolver { chart, grammar, ledger, mut entries, .. } = resolver;
+    void(grammar, &mut entries);
     let strength = entries.iter().filter(|e| e.what != What::Gone).map(|e| e.weak).min().unwrap_or(0);
     let member = chart.model.lines.as_ref().map(|l| l.config.member.clone()).unwrap_or_default();
     let mut kept: Vec<Entry> = vec![];
@@ -321,6 +322,22 @@ fn finish(resolver: Resolver<'_, '_>) -> Vec<(Atom, Range<usize>)> {
         }
     }
     out
+}
+
+/// Takes out what something else said in the turn makes void: the question for the total, of who is done.
+fn void(grammar: &RoleGrammar, entries: &mut [Entry]) {
+    let over: Vec<(usize, Arc<Vec<template::Template>>)> = entries
+        .iter()
+        .filter(|e| e.what != What::Gone)
+        .filter_map(|e| Some((e.pattern, grammar.patterns.get(e.pattern)?.over.clone())))
+        .filter(|o| !o.1.is_empty())
+        .collect();
+    for e in entries.iter_mut() {
+        let What::Atom(atom) = &e.what else { continue };
+        if over.iter().any(|(p, o)| *p != e.pattern && o.iter().any(|t| t.matches(atom, &mut vec![]))) {
+            e.what = What::Gone;
+        }
+    }
 }
 
 fn bytes(tokens: &[Token], span: &Range<usize>) -> Range<usize> {

@@ -161,6 +161,12 @@ pub struct PatternText {
     /// Whether it must be all that is said.
     #[serde(default)]
     pub alone: bool,
+    /// Whether it must be a clause by itself: nothing of the sentence goes on before or after it.
+    #[serde(default)]
+    pub clause: bool,
+    /// Predicates of the same turn that it makes void, as templates.
+    #[serde(default)]
+    pub over: Option<String>,
 }
 
 /// Uses of a pattern that are not just predicates.

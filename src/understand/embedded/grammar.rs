@@ -59,7 +59,10 @@ pub enum Fill {
         strict: bool,
     },
     /// A name that need not exist yet.
-    Free,
+    Free {
+        /// Whether common words alone make no name.
+        strict: bool,
+    },
 }
 
 /// A compiled pattern or class.

@@ -51,6 +51,10 @@ pub struct Pattern {
     pub bare: bool,
     /// Whether it has gaps, so that it reads what it does not know.
     pub loose: bool,
+    /// Whether it must be a clause by itself.
+    pub clause: bool,
+    /// What it makes void in the same turn.
+    pub over: Arc<Vec<Template>>,
     /// Whether it must be all that is said.
     pub alone: bool,
     /// Whether the conversation must hold a line already.
@@ -223,7 +227,7 @@ impl Sorts for SortTable<'_> {
                     let max = if *clamp { i64::from(i32::MAX) } else { i64::from(*max) };
                     return Ok(Fill::Number { min: i64::from(*min), max, money: self.money.iter().any(|m| m == part), strict });
                 }
-                Some(Sort::NewName) => return Ok(Fill::Free),
+                Some(Sort::NewName) => return Ok(Fill::Free { strict }),
                 Some(Sort::Any) => return Err(format!("`{part}` admits anything, so words cannot be read as it")),
                 None => return Err(format!("there is no sort `{part}`")),
             }
@@ -466,8 +470,9 @@ impl Build<'_> {
             let means = parse_templates(&text.means, &mut vars);
             let means_new = text.means_new.as_ref().map(|m| parse_templates(m, &mut vars));
             let _ = said_vars;
-            let parsed = (|| Ok::<_, String>((after.transpose()?, means?, means_new.transpose()?)))();
-            let (after, means, means_new) = match parsed {
+            let over = text.over.as_ref().map(|o| parse_templates(o, &mut vec![]));
+            let parsed = (|| Ok::<_, String>((after.transpose()?, means?, means_new.transpose()?, over.transpose()?.unwrap_or_default())))();
+            let (after, means, means_new, over) = match parsed {
                 Ok(p) => p,
                 Err(e) => {
                     self.wrong(&source, &text.means, e);
@@ -497,6 +502,8 @@ impl Build<'_> {
                 weak: if text.weak { 2 } else { u8::from(text.general) },
                 bare,
                 loose,
+                clause: text.clause,
+                over: Arc::new(over),
                 alone: text.alone,
                 needs_line: text.needs_line,
                 say: say.as_str().into(),
