@@ -66,6 +66,7 @@ impl Embedded {
     fn tokens(&self, text: &str) -> (Vec<Token>, Option<usize>) {
         let k = &self.knowledge;
         let (mut tokens, cut) = tokens(text, &k.words, &self.model.respell, &|w| k.names.knows(w));
+        self.merge(&mut tokens);
         for t in &mut tokens {
             // "seven" is also "7" where names hold the digit.
             if let Some(n) = self.model.numbers.units.get(&t.id).filter(|_| t.kind == Kind::Word) {
@@ -79,6 +80,29 @@ impl Embedded {
             }
         }
         (tokens, cut)
+    }
+
+    /// Reads groups of words that stand for one as that one.
+    fn merge(&self, tokens: &mut Vec<Token>) {
+        let mut at = 0;
+        while at < tokens.len() {
+            let found = self.model.merge.iter().find(|(said, _)| {
+                let here = tokens.get(at..at + said.len());
+                here.is_some_and(|h| h.iter().zip(said).all(|(t, w)| t.kind == Kind::Word && t.id == *w))
+            });
+            if let Some((said, one)) = found {
+                let end = tokens.get(at + said.len() - 1).map_or(0, |t| t.range.end);
+                tokens.drain(at + 1..at + said.len());
+                if let Some(t) = tokens.get_mut(at) {
+                    t.id = self.knowledge.words.id(one);
+                    t.text.clone_from(one);
+                    t.alts.clear();
+                    t.plural = false;
+                    t.range.end = end;
+                }
+            }
+            at += 1;
+        }
     }
 
     /// Further readings of a word: its base form, and the words that may stand for it.

@@ -392,7 +392,14 @@ impl<'a> Chart<'a> {
             Kind::Word if self.model.numbers.units.contains_key(&t.id) || self.model.ordinals.contains_key(&t.id) => None,
             Kind::Word if self.model.fillers.contains(&t.id) => Some(0.05),
             Kind::Word if self.model.phrase.has("small", t.id) => Some(0.1),
-            Kind::Word if self.names_at.get(at).into_iter().flatten().any(|e| self.names.get(*e).and_then(|e| e.candidates.first()).is_some_and(|c| c.score > 0.8)) => {
+            Kind::Word
+                if self
+                    .names_at
+                    .get(at)
+                    .into_iter()
+                    .flatten()
+                    .any(|e| self.names.get(*e).and_then(|e| e.candidates.first()).is_some_and(|c| c.score > 0.8)) =>
+            {
                 None
             }
             Kind::Word if self.model.ordinary.contains(&t.id) || self.known_words.contains(&t.id) => Some(0.2),
@@ -716,9 +723,8 @@ impl<'a> Chart<'a> {
 
     /// Whether a stretch is a clause: before it begins the text, a mark, a joining word or a name ends, after it a mark or a joining word comes.
     fn is_clause(&self, start: usize, end: usize) -> bool {
-        let joint = |i: usize| {
-            self.tokens.get(i).is_none_or(|t| t.punct().is_some() || self.model.fillers.contains(&t.id) || self.model.phrase.has("joint", t.id))
-        };
+        let joint =
+            |i: usize| self.tokens.get(i).is_none_or(|t| t.punct().is_some() || self.model.fillers.contains(&t.id) || self.model.phrase.has("joint", t.id));
         let named = || self.names.iter().any(|e| e.end == start && e.candidates.first().is_some_and(|c| c.score > 0.8));
         (start == 0 || joint(start - 1) || named()) && joint(end)
     }

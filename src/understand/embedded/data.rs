@@ -29,6 +29,9 @@ pub struct English {
     /// Contractions and respellings: word to words.
     #[serde(default)]
     pub respell: BTreeMap<String, String>,
+    /// Groups of words that are read as one word: `as well as` as `and`.
+    #[serde(default)]
+    pub merge: BTreeMap<String, String>,
     /// Number words.
     #[serde(default)]
     pub numbers: BTreeMap<String, i64>,

@@ -126,6 +126,8 @@ pub struct LineModel {
 pub struct Model {
     /// Contractions and synonyms of words.
     pub respell: Respell,
+    /// Groups of words that are read as one, the longest first.
+    pub merge: Vec<(Vec<u32>, String)>,
     /// Number words.
     pub numbers: NumberWords,
     /// Ordinals.
@@ -289,6 +291,9 @@ impl Build<'_> {
         let ordinary = words_of(&english.ordinary, w);
         let not_things = words_of(&lexicon.not_things, w);
         let measures = words_of(&lexicon.measures, w);
+        let mut merge: Vec<(Vec<u32>, String)> =
+            english.merge.iter().map(|(said, one)| (said.split_whitespace().map(|x| w.intern(x, false)).collect(), one.clone())).collect();
+        merge.sort_by(|a, b| b.0.len().cmp(&a.0.len()).then_with(|| a.cmp(b)));
         let mut alike: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
         for set in english.alike.iter().chain(&lexicon.alike) {
             let ids: Vec<u32> = set.split_whitespace().map(|x| w.intern(x, x.len() > 3)).collect();
@@ -304,6 +309,7 @@ impl Build<'_> {
         let value_sorts: Vec<Name> = self.ontology.sorts.iter().filter(|(_, s)| matches!(s, Sort::Values(_))).map(|(n, _)| n.clone()).collect();
         let mut model = Model {
             respell,
+            merge,
             numbers,
             ordinals,
             phrase,
