@@ -44,7 +44,7 @@ pub fn sound_key(word: &str) -> String {
 pub fn closeness(said: &str, said_sound: &str, known: &str, known_sound: &str) -> f32 {
     let length = said.chars().count().max(known.chars().count());
     let shorter = said.chars().count().min(known.chars().count());
-    let sounds_same = said_sound == known_sound && said_sound.len() > 1;
+    let sounds_same = said_sound == known_sound && (said_sound.len() > 2 || said_sound.len() == 2 && length - shorter < 2);
     let allowed = match (shorter, sounds_same) {
         (0..=2, _) => 0,
         (3, true) => 1,

@@ -68,6 +68,7 @@ impl Embedded {
     fn tokens(&self, text: &str) -> (Vec<Token>, Option<usize>) {
         let k = &self.knowledge;
         let (mut tokens, cut) = tokens(text, &k.words, &self.model.respell, &|w| k.names.knows(w));
+        self.merge(&mut tokens);
         for t in &mut tokens {
             // "seven" is also "7" where names hold the digit.
             if let Some(n) = self.model.numbers.units.get(&t.id).filter(|_| t.kind == Kind::Word) {
@@ -81,6 +82,29 @@ impl Embedded {
             }
         }
         (tokens, cut)
+    }
+
+    /// Reads groups of words that stand for one as that one.
+    fn merge(&self, tokens: &mut Vec<Token>) {
+        let mut at = 0;
+        while at < tokens.len() {
+            let found = self.model.merge.iter().find(|(said, _)| {
+                let here = tokens.get(at..at + said.len());
+                here.is_some_and(|h| h.iter().zip(said).all(|(t, w)| t.kind == Kind::Word && t.id == *w))
+            });
+            if let Some((said, one)) = found {
+                let end = tokens.get(at + said.len() - 1).map_or(0, |t| t.range.end);
+                tokens.drain(at + 1..at + said.len());
+                if let Some(t) = tokens.get_mut(at) {
+                    t.id = self.knowledge.words.id(one);
+                    t.text.clone_from(one);
+                    t.alts.clear();
+                    t.plural = false;
+                    t.range.end = end;
+                }
+            }
+            at += 1;
+        }
     }
 
     /// Further readings of a word: its base form, and the words that may stand for it.
@@ -302,7 +326,8 @@ fn covered(n: usize, edges: &[Edge], path: &[usize], grammar: &RoleGrammar) -> V
 
 /// Entries to atoms: weak ones give way, equal changes of one instance count once, numbered ones get their number.
 fn finish(resolver: Resolver<'_, '_>) -> Vec<(Atom, Range<usize>)> {
-    let Resolver { chart, ledger, entries, .. } = resolver;
+    let Resolver { chart, grammar, ledger, mut entries, .. } = resolver;
+    void(grammar, &mut entries);
     let strength = entries.iter().filter(|e| e.what != What::Gone).map(|e| e.weak).min().unwrap_or(0);
     let member = chart.model.lines.as_ref().map(|l| l.config.member.clone()).unwrap_or_default();
     let mut kept: Vec<Entry> = vec![];
@@ -367,6 +392,22 @@ fn finish(resolver: Resolver<'_, '_>) -> Vec<(Atom, Range<usize>)> {
         }
     }
     out
+}
+
+/// Takes out what something else said in the turn makes void: the question for the total, of who is done.
+fn void(grammar: &RoleGrammar, entries: &mut [Entry]) {
+    let over: Vec<(usize, Arc<Vec<template::Template>>)> = entries
+        .iter()
+        .filter(|e| e.what != What::Gone)
+        .filter_map(|e| Some((e.pattern, grammar.patterns.get(e.pattern)?.over.clone())))
+        .filter(|o| !o.1.is_empty())
+        .collect();
+    for e in entries.iter_mut() {
+        let What::Atom(atom) = &e.what else { continue };
+        if over.iter().any(|(p, o)| *p != e.pattern && o.iter().any(|t| t.matches(atom, &mut vec![]))) {
+            e.what = What::Gone;
+        }
+    }
 }
 
 fn bytes(tokens: &[Token], span: &Range<usize>) -> Range<usize> {

@@ -180,6 +180,16 @@ impl<'a> Chart<'a> {
                 }
             }
         }
+        // The end of a name said whole is hardly meant by itself either.
+        let wholes: Vec<(usize, usize)> = self
+            .names
+            .iter()
+            .filter(|e| e.said > 1 && e.said == e.end - e.start && e.candidates.first().is_some_and(|c| c.score >= 0.93))
+            .map(|e| (e.start, e.end))
+            .collect();
+        for e in &mut self.names {
+            e.shadowed |= wholes.iter().any(|(s, t)| *s < e.start && e.end <= *t);
+        }
     }
 
     /// A composed item that is named makes its members likely.
@@ -382,7 +392,14 @@ impl<'a> Chart<'a> {
             Kind::Word if self.model.numbers.units.contains_key(&t.id) || self.model.ordinals.contains_key(&t.id) => None,
             Kind::Word if self.model.fillers.contains(&t.id) => Some(0.05),
             Kind::Word if self.model.phrase.has("small", t.id) => Some(0.1),
-            Kind::Word if self.names_at.get(at).into_iter().flatten().any(|e| self.names.get(*e).and_then(|e| e.candidates.first()).is_some_and(|c| c.score > 0.8)) => {
+            Kind::Word
+                if self
+                    .names_at
+                    .get(at)
+                    .into_iter()
+                    .flatten()
+                    .any(|e| self.names.get(*e).and_then(|e| e.candidates.first()).is_some_and(|c| c.score > 0.8)) =>
+            {
                 None
             }
             Kind::Word if self.model.ordinary.contains(&t.id) || self.known_words.contains(&t.id) => Some(0.2),
@@ -626,12 +643,12 @@ impl<'a> Chart<'a> {
                 let score = (r.end - at) as f32;
                 vec![(r.end, score, Bind::Term(Term::Int(i32::try_from(r.value).unwrap_or(i32::MAX))))]
             }
-            Fill::Free => self.free(at),
+            Fill::Free { strict } => self.free(at, *strict),
         }
     }
 
-    /// Free names: up to seven words up to a mark or a word that ends names.
-    fn free(&self, at: usize) -> Vec<(usize, f32, Bind)> {
+    /// Free names (`strict`: not of common words alone): up to seven words up to a mark or a word that ends names.
+    fn free(&self, at: usize, strict: bool) -> Vec<(usize, f32, Bind)> {
         let mut out = vec![];
         let mut start = at;
         while start < at + 2 && self.tokens.get(start).is_some_and(|t| self.model.phrase.has("definite", t.id) || self.model.phrase.has("indefinite", t.id)) {
@@ -644,11 +661,15 @@ impl<'a> Chart<'a> {
                 break;
             }
             end += 1;
+            // A name holds a word that the language's common ones do not explain; alone, it is no word of any pattern either.
+            let single = end == start + 1;
             let real = self.tokens.get(start..end).into_iter().flatten().any(|t| {
                 t.kind == Kind::Word
                     && !self.model.fillers.contains(&t.id)
                     && !self.model.not_things.contains(&t.id)
                     && !self.model.numbers.units.contains_key(&t.id)
+                    && !self.model.phrase.has("small", t.id)
+                    && !(strict && (self.model.ordinary.contains(&t.id) || single && self.model.alike.contains_key(&t.id)))
             });
             let last_is_thing = !self.model.fillers.contains(&t.id);
             // A name that stops before a further word is half a name.
@@ -687,7 +708,7 @@ impl<'a> Chart<'a> {
                 let (Some(pattern), Some(Some(_))) = (grammar.patterns.get(p), after.get(p)) else { continue };
                 let context = if pattern.after.is_some() { 0.35 } else { 0.0 };
                 for (end, score, binds) in self.run(&pattern.program, at) {
-                    if end > at && (!pattern.alone || self.is_all(at, end)) {
+                    if end > at && (!pattern.alone || self.is_all(at, end)) && (!pattern.clause || self.is_clause(at, end)) {
                         out.push(Edge { start: at, end, pattern: p, binds, score: score + PREFERENCE * (pattern.weight + context) - EDGE_COST });
                     }
                 }
@@ -699,6 +720,14 @@ impl<'a> Chart<'a> {
     /// Whether nothing but fillers and marks stands around a stretch.
     fn is_all(&self, start: usize, end: usize) -> bool {
         (0..start).chain(end..self.tokens.len()).all(|i| self.tokens.get(i).is_none_or(|t| t.punct().is_some() || self.model.fillers.contains(&t.id)))
+    }
+
+    /// Whether a stretch is a clause: before it begins the text, a mark, a joining word or a name ends, after it a mark or a joining word comes.
+    fn is_clause(&self, start: usize, end: usize) -> bool {
+        let joint =
+            |i: usize| self.tokens.get(i).is_none_or(|t| t.punct().is_some() || self.model.fillers.contains(&t.id) || self.model.phrase.has("joint", t.id));
+        let named = || self.names.iter().any(|e| e.end == start && e.candidates.first().is_some_and(|c| c.score > 0.8));
+        (start == 0 || joint(start - 1) || named()) && joint(end)
     }
 
     /// What it costs to leave a token unread.

@@ -29,6 +29,9 @@ pub struct English {
     /// Contractions and respellings: word to words.
     #[serde(default)]
     pub respell: BTreeMap<String, String>,
+    /// Groups of words that are read as one word: `as well as` as `and`.
+    #[serde(default)]
+    pub merge: BTreeMap<String, String>,
     /// Number words.
     #[serde(default)]
     pub numbers: BTreeMap<String, i64>,
@@ -161,6 +164,12 @@ pub struct PatternText {
     /// Whether it must be all that is said.
     #[serde(default)]
     pub alone: bool,
+    /// Whether it must be a clause by itself: nothing of the sentence goes on before or after it.
+    #[serde(default)]
+    pub clause: bool,
+    /// Predicates of the same turn that it makes void, as templates.
+    #[serde(default)]
+    pub over: Option<String>,
 }
 
 /// Uses of a pattern that are not just predicates.

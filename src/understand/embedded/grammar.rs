@@ -59,7 +59,10 @@ pub enum Fill {
         strict: bool,
     },
     /// A name that need not exist yet.
-    Free,
+    Free {
+        /// Whether common words alone make no name.
+        strict: bool,
+    },
 }
 
 /// A compiled pattern or class.
@@ -87,7 +90,13 @@ impl Program {
                 Some(Step::Class(c)) => {
                     let first = class_firsts(*c);
                     let own = first.words.iter().fold(0, |a, w| a | sign(*w));
-                    if first.any { u64::MAX } else if first.empty { own | at(pc + 1) } else { own }
+                    if first.any {
+                        u64::MAX
+                    } else if first.empty {
+                        own | at(pc + 1)
+                    } else {
+                        own
+                    }
                 }
                 Some(Step::Split(a, b)) => at(usize::from(*a)) | at(usize::from(*b)),
                 Some(Step::Jump(a)) => at(usize::from(*a)),

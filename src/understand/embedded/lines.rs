@@ -116,7 +116,10 @@ impl Ledger {
     /// Adds a line said in this turn.
     pub fn add(&mut self, model: &Model, knowledge: &Knowledge, item: &Name, count: i64) -> usize {
         let composed = model.lines.as_ref().is_some_and(|l| knowledge.mask(item) & l.composed != 0);
-        let slots = if composed { self.slots(knowledge, item) } else { vec![] };
+        // Each instance has its own places to fill.
+        let one = if composed { self.slots(knowledge, item) } else { vec![] };
+        let copies = usize::try_from(count.clamp(1, 4)).unwrap_or(1);
+        let slots = std::iter::repeat_n(one, copies).flatten().collect();
         self.lines.push(Line { item: item.clone(), instances: vec![], new: true, slots, composed, cursor: 0 });
         let line = self.lines.len() - 1;
         self.set_count(line, count);

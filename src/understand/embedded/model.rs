@@ -51,6 +51,10 @@ pub struct Pattern {
     pub bare: bool,
     /// Whether it has gaps, so that it reads what it does not know.
     pub loose: bool,
+    /// Whether it must be a clause by itself.
+    pub clause: bool,
+    /// What it makes void in the same turn.
+    pub over: Arc<Vec<Template>>,
     /// Whether it must be all that is said.
     pub alone: bool,
     /// Whether the conversation must hold a line already.
@@ -122,6 +126,8 @@ pub struct LineModel {
 pub struct Model {
     /// Contractions and synonyms of words.
     pub respell: Respell,
+    /// Groups of words that are read as one, the longest first.
+    pub merge: Vec<(Vec<u32>, String)>,
     /// Number words.
     pub numbers: NumberWords,
     /// Ordinals.
@@ -225,7 +231,7 @@ impl Sorts for SortTable<'_> {
                     let max = if *clamp { i64::from(i32::MAX) } else { i64::from(*max) };
                     return Ok(Fill::Number { min: i64::from(*min), max, money: self.money.iter().any(|m| m == part), strict });
                 }
-                Some(Sort::NewName) => return Ok(Fill::Free),
+                Some(Sort::NewName) => return Ok(Fill::Free { strict }),
                 Some(Sort::Any) => return Err(format!("`{part}` admits anything, so words cannot be read as it")),
                 None => return Err(format!("there is no sort `{part}`")),
             }
@@ -287,6 +293,9 @@ impl Build<'_> {
         let ordinary = words_of(&english.ordinary, w);
         let not_things = words_of(&lexicon.not_things, w);
         let measures = words_of(&lexicon.measures, w);
+        let mut merge: Vec<(Vec<u32>, String)> =
+            english.merge.iter().map(|(said, one)| (said.split_whitespace().map(|x| w.intern(x, false)).collect(), one.clone())).collect();
+        merge.sort_by(|a, b| b.0.len().cmp(&a.0.len()).then_with(|| a.cmp(b)));
         let mut alike: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
         for set in english.alike.iter().chain(&lexicon.alike) {
             let ids: Vec<u32> = set.split_whitespace().map(|x| w.intern(x, x.len() > 3)).collect();
@@ -302,6 +311,7 @@ impl Build<'_> {
         let value_sorts: Vec<Name> = self.ontology.sorts.iter().filter(|(_, s)| matches!(s, Sort::Values(_))).map(|(n, _)| n.clone()).collect();
         let mut model = Model {
             respell,
+            merge,
             numbers,
             ordinals,
             phrase,
@@ -469,8 +479,9 @@ impl Build<'_> {
             let means = parse_templates(&text.means, &mut vars);
             let means_new = text.means_new.as_ref().map(|m| parse_templates(m, &mut vars));
             let _ = said_vars;
-            let parsed = (|| Ok::<_, String>((after.transpose()?, means?, means_new.transpose()?)))();
-            let (after, means, means_new) = match parsed {
+            let over = text.over.as_ref().map(|o| parse_templates(o, &mut vec![]));
+            let parsed = (|| Ok::<_, String>((after.transpose()?, means?, means_new.transpose()?, over.transpose()?.unwrap_or_default())))();
+            let (after, means, means_new, over) = match parsed {
                 Ok(p) => p,
                 Err(e) => {
                     self.wrong(&source, &text.means, e);
@@ -500,6 +511,8 @@ impl Build<'_> {
                 weak: if text.weak { 2 } else { u8::from(text.general) },
                 bare,
                 loose,
+                clause: text.clause,
+                over: Arc::new(over),
                 alone: text.alone,
                 needs_line: text.needs_line,
                 say: say.as_str().into(),

@@ -26,6 +26,8 @@ pub struct Entry {
     pub span: Range<usize>,
     /// How far it gives way: 0 not, 1 to what is more special, 2 to anything.
     pub weak: u8,
+    /// The pattern it came from.
+    pub pattern: usize,
 }
 
 /// What an entry says.
@@ -215,7 +217,7 @@ impl<'c, 'a> Resolver<'c, 'a> {
     }
 
     fn push(&mut self, what: What, edge: &Edge, weak: u8) {
-        self.entries.push(Entry { what, span: edge.start..edge.end, weak });
+        self.entries.push(Entry { what, span: edge.start..edge.end, weak, pattern: edge.pattern });
     }
 
     /// Emits one template, once for each member of the list that it holds.

@@ -164,6 +164,9 @@ impl Resolver<'_, '_> {
         let Head::Name(e) = np.head else { return false };
         let Some(edge) = self.chart.names.get(e) else { return false };
         let score = |c: &crate::link::Candidate| c.score + self.chart.hints.get(&c.name).copied().unwrap_or(0.0);
+        if np.end > edge.end {
+            return false;
+        }
         let best = edge.candidates.iter().map(score).fold(0.0f32, f32::max);
         let ours = edge.candidates.iter().filter(|c| self.chart.mask(c.name) & mask != 0).map(score).fold(0.0f32, f32::max);
         ours < 0.72 * best
