@@ -165,7 +165,7 @@ fn collect(handle: &mut SolveHandle, limit: Option<Duration>) -> Result<Solved, 
 /// contains them all. The program must leave these atoms open.
 pub fn core(program: &str, assumed: &[Atom]) -> Result<Option<Vec<Atom>>, SolveError> {
     let mut control = clingo::control(vec!["--warn=none".into()]).map_err(|e| failed(&e))?;
-    if ground(&mut control, program).is_err() {
+    if ground(&mut control, program, &[]).is_err() {
         let told: Vec<String> = messages(program).into_iter().filter(|m| m.error).map(|m| m.text).collect();
         return Err(SolveError::Failed(told.join("; ")));
     }
@@ -173,7 +173,7 @@ pub fn core(program: &str, assumed: &[Atom]) -> Result<Option<Vec<Atom>>, SolveE
     {
         let mut backend = control.backend().map_err(|e| failed(&e))?;
         for a in assumed {
-            literals.push(backend.add_atom(Some(symbol(&a.to_term())?)).map_err(|e| failed(&e))?.into());
+            literals.push(backend.add_atom(Some(symbol(&a.name, &a.args).map_err(|e| failed(&e))?)).map_err(|e| failed(&e))?.into());
         }
     }
     let (mut control, found) = refuted(control, &literals)?;
@@ -207,18 +207,6 @@ fn refuted(control: Control, assumed: &[SolverLiteral]) -> Result<(Control, Opti
     })();
     let control = handle.close().map_err(|e| failed(&e))?;
     Ok((control, found.map_err(|e| failed(&e))?))
-}
-
-fn symbol(t: &Term) -> Result<Symbol, SolveError> {
-    match t {
-        Term::Int(n) => Ok(Symbol::create_number(*n)),
-        Term::Str(text) => Symbol::create_string(text).map_err(|e| failed(&e)),
-        Term::Const(name) => Symbol::create_id(name, true).map_err(|e| failed(&e)),
-        Term::Fun(name, args) => {
-            let args = args.iter().map(symbol).collect::<Result<Vec<_>, _>>()?;
-            Symbol::create_function(name, &args, true).map_err(|e| failed(&e))
-        }
-    }
 }
 
 fn atom(s: Symbol) -> Result<Atom, SolveError> {

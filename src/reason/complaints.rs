@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::clingo::messages;
-use super::slice::for_clingo;
+use super::slice::without_bounds;
 use super::syntax::parse;
 use crate::diag::{Diagnostic, Source};
 use crate::term::{Atom, Name};
@@ -56,7 +56,7 @@ fn readable(s: &Source) -> String {
     let mut text = s.text.to_string();
     for statement in parse::parse(s).0.iter().rev() {
         let (start, end) = (statement.origin.start, statement.origin.start + statement.text.len());
-        let other = for_clingo(statement);
+        let other = without_bounds(statement);
         if *other != *statement.text && text.get(start..end) == Some(&*statement.text) {
             text.replace_range(start..end, &other);
         }

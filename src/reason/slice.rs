@@ -87,12 +87,11 @@ fn write_statements(rules: &Rules, wanted: impl Fn(usize) -> bool) -> String {
     out
 }
 
-/// A statement for clingo. `X < Y` is written as `(X,) < (Y,)`: the order is the same, but clingo does not reason about integer
-/// bounds; left to itself it enumerates `0 <= X <= 1000000` and never ends on `X < Y, Y < X`. And `_` of a plain condition
-/// gets a name: the instances are the same, but clingo makes no rule of its own to leave the column out.
+/// A statement for clingo: without bounds, and `_` of a plain condition gets a name: the instances are the same, but clingo
+/// makes no rule of its own to leave the column out.
 pub fn for_clingo(s: &Statement) -> Name {
     let Kind::Rule { body, .. } = &s.kind else { return s.text.clone() };
-    let mut places: Vec<(usize, usize, String)> = Vec::new();
+    let mut places = bounds(body);
     let mut stem = String::from("Any");
     while s.text.contains(&stem) {
         stem.push('y');
@@ -116,6 +115,20 @@ pub fn for_clingo(s: &Statement) -> Name {
             }
         }
     }
+    replaced(s, places)
+}
+
+/// A statement with `X < Y` written as `(X,) < (Y,)`: the order is the same, but clingo does not reason about integer bounds.
+/// Left to itself it enumerates `0 <= X <= 1000000` and never ends on `X < Y, Y < X`.
+pub fn without_bounds(s: &Statement) -> Name {
+    if let Kind::Rule { body, .. } = &s.kind { replaced(s, bounds(body)) } else { s.text.clone() }
+}
+
+/// Places of a source and what stands there instead.
+type Places = Vec<(usize, usize, String)>;
+
+fn bounds(body: &[Item]) -> Places {
+    let mut places = Places::new();
     for (l, _) in body.iter().flat_map(Item::literals) {
         if let Literal::Compare { sign, left, rest, span } = l
             && rest.iter().any(|(r, _)| !matches!(r, Rel::Eq | Rel::Ne))
@@ -133,6 +146,10 @@ pub fn for_clingo(s: &Statement) -> Name {
             places.push((span.start, span.end, text));
         }
     }
+    places
+}
+
+fn replaced(s: &Statement, mut places: Places) -> Name {
     places.sort();
     let mut out = s.text.to_string();
     for (start, end, text) in places.into_iter().rev() {

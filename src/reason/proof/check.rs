@@ -80,7 +80,7 @@ pub fn model(outcome: &Outcome) -> Result<Vec<Atom>, ReasonError> {
     let whole = slice::whole(outcome.base(), outcome.facts());
     let rules: String = whole.rules.lines().filter(|l| !l.trim_start().starts_with("#show")).map(|l| format!("{l}\n")).collect();
     let text = slice::Slice { rules, facts: whole.facts }.text();
-    let solved = clingo::solve(&text, 1, None).map_err(|e| ReasonError::Clingo(e.to_string()))?;
+    let solved = clingo::solve(&text, &[], 1, None).map_err(|e| ReasonError::Clingo(e.to_string()))?;
     solved.models.into_iter().next().ok_or(ReasonError::NoModel)
 }
 
