@@ -138,8 +138,13 @@ pub fn because(engine: &Engine, key: &SessionKey, which: &str) -> Result<String,
 
 /// Which requests do not go together, where the action refuses one.
 fn together(engine: &Engine, decided: &Decided, act: &Act) -> String {
-    let all: Vec<String> = engine.takes_all_of(decided, act).iter().map(ToString::to_string).collect();
-    if all.is_empty() { String::new() } else { format!("\n  it takes {}: without any one of them this reply would not be given", all.join(" and ")) }
+    let together = engine.takes_all_of(decided, act);
+    if together.is_empty() {
+        return String::new();
+    }
+    let all: Vec<String> = together.iter().map(ToString::to_string).collect();
+    let more = if engine.whatever_else(decided, act, &together) { ", whatever else is said" } else { "" };
+    format!("\n  it takes {} together{more}; without any one of them this reply would not be given", all.join(" and "))
 }
 
 fn actions(acts: &[Act]) -> String {

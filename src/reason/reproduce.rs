@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use super::analyse::mentions;
-use super::slice::Slice;
+use super::slice::{Slice, for_clingo};
 use super::syntax::{Expr, Head, Kind, Statement, parse};
 use super::{Base, Budget, ReasonError, Reasoner, Rules, Scope, Signature, decide};
 use crate::diag::{Diagnostic, Source};
@@ -25,7 +25,9 @@ pub fn write(rules: &Rules, slice: &Slice, difference: &str) -> String {
     let mut text = slice.rules.clone();
     for (s, given) in rules.statements.iter().zip(&rules.texts) {
         if *given != s.text && text.contains(&**given) {
-            text = text.replacen(&**given, &format!("{CLINGO}{}\n{}", json(given), s.text), 1);
+            // What every rule undergoes on its way to clingo, it undergoes again when the file is decided.
+            let mark = if *given == for_clingo(s) { String::new() } else { format!("{CLINGO}{}\n", json(given)) };
+            text = text.replacen(&**given, &format!("{mark}{}", s.text), 1);
         }
     }
     out.push_str(&text);

@@ -110,22 +110,24 @@ impl Engine {
         record::takes_all_of(&decided.outcome, act)
     }
 
+    /// Whether that part leads to the action whatever else of what was said is said or not: then it is clingo's unsatisfiable core.
+    pub fn whatever_else(&self, decided: &Decided, act: &Act, together: &[Atom]) -> bool {
+        let facts = decided.outcome.facts();
+        let said: Vec<Atom> = facts.iter().filter(|f| &*f.name == "in").cloned().collect();
+        let core = reason::unsat_core(decided.outcome.base(), facts, &said, reason::Refusal::Shown(&act.shown()));
+        core.ok().flatten().is_some_and(|c| inputs(&c).into_iter().map(|(_, a)| a).eq(together.iter().cloned()))
+    }
+
     /// Why something was not decided: an action, wherever it could stand among the actions, or any other atom; `_` stands for anything.
     /// An action with fewer arguments than the vocabulary gives it is completed in front.
     pub fn why_not(&self, decided: &Decided, text: &str) -> Result<reason::WhyNot, String> {
-        let (name, arguments) = text.split_once('(').map_or((text.trim(), ""), |(n, rest)| (n.trim(), rest));
+        let text = text.trim().trim_end_matches('.').trim_end();
+        let (name, arguments) = text.split_once('(').map_or((text, ""), |(n, rest)| (n.trim(), rest.strip_suffix(')').unwrap_or(rest)));
         let forms: Vec<usize> = self.domain.ontology.actions.iter().filter(|f| *f.name == *name).map(|f| f.args.len()).collect();
-        if forms.is_empty() {
-            return decided.outcome.why_none(text);
-        }
-        let given = match decided.outcome.why_none(text) {
-            Ok(_) => reason::arity_of(text).unwrap_or_default(),
-            Err(e) => return Err(e),
-        };
+        let Some(given) = reason::arity_of(text).filter(|_| !forms.is_empty()) else { return decided.outcome.why_none(text) };
         let more = forms.iter().filter(|n| **n >= given).min().map_or(0, |n| n - given);
-        let action =
-            if given + more == 0 { name.to_owned() } else { format!("{name}({}{}", "_,".repeat(more), if arguments.is_empty() { ")" } else { arguments }) };
-        let action = action.replace(",)", ")");
+        let all: Vec<&str> = std::iter::repeat_n("_", more).chain((!arguments.trim().is_empty()).then_some(arguments)).collect();
+        let action = if all.is_empty() { name.to_owned() } else { format!("{name}({})", all.join(",")) };
         decided.outcome.why_none(&format!("act(_,_,{action})"))
     }
 
