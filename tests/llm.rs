@@ -10,6 +10,8 @@
     reason = "a test that cannot go on must fail loudly"
 )]
 
+#[path = "llm/command.rs"]
+mod command;
 #[path = "llm/documents.rs"]
 mod documents;
 #[path = "llm/faults.rs"]
@@ -28,3 +30,5 @@ mod server;
 mod support;
 #[path = "llm/translation.rs"]
 mod translation;
+#[path = "llm/turns.rs"]
+mod turns;

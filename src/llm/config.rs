@@ -244,7 +244,7 @@ impl ModelConfig {
     /// assert!(!format!("{config:?}").contains("secret-value"));
     /// ```
     pub fn from_yaml(text: &str, env: impl Fn(&str) -> Option<String>) -> Result<Self, ModelError> {
-        let config: Self = serde_saphyr::from_str(text).map_err(|e| ModelError::Config(super::error::shorten(&e.to_string(), 400)))?;
+        let config: Self = serde_saphyr::from_str(text).map_err(|e| ModelError::Config(told(&e.to_string())))?;
         config.resolve(env)
     }
 
@@ -278,8 +278,9 @@ impl ModelConfig {
     /// The same without what the server has just refused by name, if anything of it can be left out or said otherwise. Servers and
     /// models differ in the fields they take, and their own message is the surest way to learn it.
     pub fn without_refused(&self, error: &ModelError) -> Option<Self> {
-        let ModelError::Status { status: 400 | 422, message } = error else { return None };
-        let names = |field: &str| message.contains(field);
+        let ModelError::Status { status: status @ (400 | 422 | 500), message } = error else { return None };
+        // A request that fails its validation is answered with 500 by llama-cpp-python; of other fields a 500 says nothing.
+        let names = |field: &str| message.contains(field) && (*status != 500 || field == "response_format");
         let mut adapted = self.clone();
         if names("max_completion_tokens") && self.token_limit() == TokenLimit::MaxTokens {
             adapted.token_limit = Some(TokenLimit::MaxCompletionTokens);
@@ -333,6 +334,10 @@ impl ModelConfig {
             return Err(ModelError::Config("`concurrency`, `reply_bytes`, `reply_tokens` and `total_ms` must be at least 1".into()));
         }
         if let Some(name) = &self.key_env {
+            if !name.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_') {
+                // Whoever wrote the key itself here should not see it in a log.
+                return Err(ModelError::Config("`key_env` is the name of an environment variable, in capitals, not the key itself".into()));
+            }
             let key = env(name).map(|k| k.trim().to_owned()).filter(|k| !k.is_empty());
             self.key = Some(Secret::new(key.ok_or_else(|| ModelError::Config(format!("the environment variable `{name}` is not set")))?));
         } else if let Some(path) = &self.key_file {
@@ -344,6 +349,14 @@ impl ModelConfig {
         }
         Ok(self)
     }
+}
+
+/// The first line of a reader's message: what follows quotes the file, which may hold a key that does not belong there.
+fn told(message: &str) -> String {
+    let line = message.lines().next().unwrap_or_default();
+    let line = super::error::shorten(line.strip_prefix("error: ").unwrap_or(line), 400);
+    let hint = if line.contains("unknown field `key`") { "; a key is never written into this file: `key_env` names a variable, `key_file` a file" } else { "" };
+    line + hint
 }
 
 #[cfg(test)]
@@ -373,6 +386,8 @@ mod tests {
         assert_eq!((cold.extra.get("temperature"), cold.without_refused(&refused("temperature must be 1"))), (Some(&Value::Null), None));
         assert_eq!(config.without_refused(&refused("bad request")), None);
         assert_eq!(config.without_refused(&ModelError::Status { status: 500, message: "temperature".into() }), None);
+        let odd = ModelError::Status { status: 500, message: "'loc': ('body', 'response_format', 'type')".into() };
+        assert_eq!(config.without_refused(&odd).unwrap().structured, Structured::JsonObject);
         assert_eq!(ModelConfig::new(Api::OpenAi, "https://api.openai.com/v1", "m").token_limit(), TokenLimit::MaxCompletionTokens);
     }
 
@@ -383,12 +398,14 @@ mod tests {
             ("model: m\nbase_url: ftp://x\n", "http"),
             ("model: m\nbase_url: http://u:p@x\n", "user or password"),
             ("model: m\nkey: sk-123\n", "key"),
+            ("model: m\nkey: sk-123\n", "line 2 column 1"),
             ("model: m\nkey_env: NOT_SET\n", "NOT_SET"),
+            ("model: m\nkey_env: sk-123\n", "in capitals"),
             ("model: m\nlimits: {concurrency: 0}\n", "at least 1"),
             ("model: m\nlimits: {total: 5}\n", "total"),
         ] {
             let error = ModelConfig::from_yaml(yaml, |_| None).unwrap_err().to_string();
-            assert!(error.contains(part), "{yaml} gave {error}");
+            assert!(error.contains(part) && !error.contains("sk-123"), "{yaml} gave {error}");
         }
     }
 

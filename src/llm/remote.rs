@@ -145,7 +145,8 @@ impl RemoteModel {
                 _ => None,
             };
             let wait = pause(limits, attempt, asked);
-            if !error.is_transient() || attempt > limits.retries || sink.delivered || Instant::now() + wait >= deadline {
+            let again = error.is_transient() && self.in_use().without_refused(&error).is_none();
+            if !again || attempt > limits.retries || sink.delivered || Instant::now() + wait >= deadline {
                 return Err(error);
             }
             tracing::debug!(kind = error.kind(), attempt, "asking the model again");
@@ -332,13 +333,17 @@ pub(super) fn number(value: Option<&Value>) -> u64 {
     value.and_then(Value::as_u64).unwrap_or(0)
 }
 
-/// The author's own body fields: set, or with `null` removed.
+/// The author's own body fields: set, or with `null` removed. Fields of an object that is there already are put beside its own.
 pub(super) fn put_extra(body: &mut Map<String, Value>, config: &ModelConfig) {
     for (name, value) in &config.extra {
-        if value.is_null() {
-            body.shift_remove(name);
-        } else {
-            body.insert(name.clone(), value.clone());
+        match (body.get_mut(name), value) {
+            (_, Value::Null) => {
+                body.shift_remove(name);
+            }
+            (Some(Value::Object(own)), Value::Object(more)) => own.extend(more.clone()),
+            _ => {
+                body.insert(name.clone(), value.clone());
+            }
         }
     }
 }

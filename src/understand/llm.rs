@@ -13,6 +13,7 @@ use crate::ontology::Ontology;
 use crate::state::Conversation;
 use crate::term::{Atom, Name};
 
+pub mod examples;
 pub mod forms;
 pub mod grammar;
 pub mod names;

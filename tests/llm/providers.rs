@@ -99,6 +99,142 @@ fn ollama_takes_the_schema_as_format() {
     assert_eq!((&sent["format"], &sent["stream"], &sent["options"]["num_predict"]), (&json!({"type":"object"}), &json!(false), &json!(50)));
 }
 
+#[test]
+fn a_field_that_the_server_refuses_by_name_is_left_out_from_then_on() {
+    // As OpenAI's newer models answer.
+    let server = Server::start(|r: &Request| {
+        let body: Value = serde_json::from_str(&r.body).unwrap();
+        let refused = |message: &str, param: &str| {
+            Act::status(400, json!({"error":{"message":message,"type":"invalid_request_error","param":param,"code":"unsupported_parameter"}}).to_string())
+        };
+        if body.get("max_tokens").is_some() {
+            return refused("Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.", "max_tokens");
+        }
+        if body.get("temperature").is_some() {
+            return refused("Unsupported value: 'temperature' does not support 0 with this model.", "temperature");
+        }
+        Act::json(completion("{}"))
+    });
+    let model = model(config(&server, Api::OpenAi));
+    assert_eq!(model.chat(request(true)).unwrap().usage.calls, 3);
+    assert_eq!(model.chat(request(true)).unwrap().usage.calls, 1, "what was learnt stays");
+    let sent = body(&server);
+    assert_eq!((sent.get("max_tokens"), sent.get("temperature"), &sent["max_completion_tokens"]), (None, None, &json!(50)));
+
+    // As servers on FastAPI answer whose `response_format` knows no `json_schema`; llama-cpp-python's does it with status 500.
+    for status in [422, 500] {
+        let server = Server::start(move |r: &Request| {
+            let body: Value = serde_json::from_str(&r.body).unwrap();
+            match body.pointer("/response_format/type").and_then(Value::as_str) {
+                Some("json_object") => Act::json(completion("{}")),
+                _ => Act::status(
+                    status,
+                    json!({"detail":[{"type":"literal_error","loc":["body","response_format","type"],"msg":"Input should be 'text' or 'json_object'"}]})
+                        .to_string(),
+                ),
+            }
+        });
+        let model = model_of(&server, Api::OpenAi);
+        assert_eq!((model.chat(request(true)).unwrap().usage.calls, model.chat(request(true)).unwrap().usage.calls), (2, 1));
+        assert_eq!(body(&server).pointer("/response_format/schema/type"), Some(&json!("object")));
+        assert_eq!(model.model().shaping(), duologue::llm::Shaping::PerUtterance);
+    }
+
+    // What cannot be left out stays an error, with the server's words.
+    let server = Server::start(|_| Act::status(400, r#"{"error":{"message":"messages: too long"}}"#));
+    let error = model_of(&server, Api::OpenAi).chat(request(true)).unwrap_err();
+    assert_eq!((server.requests().len(), error.to_string().contains("messages: too long")), (1, true));
+}
+
+fn model_of(server: &Server, api: Api) -> duologue::llm::BlockingModel {
+    model(config(server, api))
+}
+
+#[test]
+fn extra_fields_are_put_beside_an_object_s_own() {
+    let server = Server::start(|_| Act::json(json!({"message":{"content":"{}"},"done":true}).to_string()));
+    let mut config = config(&server, Api::Ollama);
+    config.extra = [("options".to_owned(), json!({"num_ctx": 8192})), ("think".to_owned(), json!(false))].into();
+    model(config).chat(request(true)).unwrap();
+    let sent = body(&server);
+    assert_eq!((&sent["options"]["num_ctx"], &sent["options"]["num_predict"], &sent["think"]), (&json!(8192), &json!(50), &json!(false)));
+}
+
+#[test]
+fn anthropic_s_own_stream_of_a_forced_call_and_its_errors() {
+    let started = json!({"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","content":[],"usage":{"input_tokens":6,"cache_creation_input_tokens":1200,"cache_read_input_tokens":0,"output_tokens":2}}});
+    let piece = |text: &str| json!({"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":text}});
+    let events = [
+        started.clone(),
+        json!({"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"toolu_1","name":"predicates","input":{}}}),
+        piece(""),
+        piece("{\"predicates\""),
+        piece(": []}"),
+        json!({"type":"content_block_stop","index":0}),
+        json!({"type":"message_delta","delta":{"stop_reason":"tool_use","stop_sequence":null},"usage":{"output_tokens":21}}),
+        json!({"type":"message_stop"}),
+    ];
+    // Its events carry their names on a line of their own.
+    let bytes: String = events.iter().map(|e| format!("event: {}\ndata: {e}\n\n", e["type"].as_str().unwrap())).collect();
+    let act = Act::Pieces { content_type: "text/event-stream", pieces: vec![(0, bytes.into_bytes())], end: true };
+    let server = Server::start(move |_| act.clone());
+    let mut config = config(&server, Api::Anthropic);
+    config.prices = Prices { input: 1_000_000, cache_write: Some(1_250_000), output: 5_000_000, ..Prices::default() };
+    let reply = model(config).stream(request(true), &mut |_| ControlFlow::Continue(())).unwrap();
+    assert_eq!((reply.text.as_str(), reply.usage.input, reply.usage.output), ("{\"predicates\": []}", 1206, 21));
+    assert_eq!(reply.usage.micro_usd, 6 + 1500 + 105);
+
+    let overloaded = json!({"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}});
+    let (_, reply) = streamed(Api::Anthropic, sse(&[started, overloaded.clone()], false));
+    assert_eq!(reply.unwrap_err().kind(), "rate_limited");
+    let server =
+        Server::start(
+            move |r: &Request| {
+                if r.nth == 0 { Act::status(529, overloaded.to_string()) } else { Act::json(anthropic_reply(&json!([{"type":"text","text":"hi"}]))) }
+            },
+        );
+    assert_eq!(model_of(&server, Api::Anthropic).chat(request(false)).unwrap().usage.calls, 2, "an overloaded server is asked again");
+    let refused = json!({"type":"message","content":[],"stop_reason":"refusal","usage":{"input_tokens":1,"output_tokens":1}}).to_string();
+    let server = Server::start(move |_| Act::json(refused.clone()));
+    assert_eq!(model_of(&server, Api::Anthropic).chat(request(false)).unwrap_err().kind(), "declined");
+}
+
+#[test]
+fn ollama_s_own_stream_embeddings_and_errors() {
+    let line = |content: &str, more: Value| {
+        let mut value = json!({"model":"m","created_at":"2026-01-01T00:00:00Z","message":{"role":"assistant","content":content},"done":false});
+        value.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        format!("{value}\n").into_bytes()
+    };
+    let last = json!({"done":true,"done_reason":"stop","total_duration":9,"load_duration":1,"prompt_eval_count":26,"prompt_eval_duration":2,"eval_count":8,"eval_duration":6});
+    let pieces = vec![
+        // A model that thinks aloud does so in a field of its own.
+        (0, line("", json!({"message":{"role":"assistant","content":"","thinking":"two tacos?"}}))),
+        (0, line("Two ", json!({}))),
+        (0, line("tacos.", json!({}))),
+        (0, line("", last)),
+    ];
+    let (heard, reply) = streamed(Api::Ollama, Act::Pieces { content_type: "application/x-ndjson", pieces, end: true });
+    let reply = reply.unwrap();
+    assert_eq!((heard.concat().as_str(), reply.usage.input, reply.usage.output), ("Two tacos.", 26, 8));
+
+    let pieces = vec![(0, line("Two ", json!({}))), (0, b"{\"error\":\"an error was encountered while running the model\"}\n".to_vec())];
+    let (_, reply) = streamed(Api::Ollama, Act::Pieces { content_type: "application/x-ndjson", pieces, end: true });
+    assert_eq!(reply.unwrap_err().kind(), "broken_off");
+
+    let server = Server::start(|_| Act::status(404, r#"{"error":"model 'm' not found"}"#));
+    let error = model_of(&server, Api::Ollama).chat(request(false)).unwrap_err();
+    assert!(error.to_string().contains("model 'm' not found") && error.hint().unwrap().contains("`model`"), "{error}");
+
+    let server = Server::start(|_| Act::json(r#"{"model":"e","embeddings":[[0.5,-0.25]],"total_duration":14,"load_duration":1,"prompt_eval_count":8}"#));
+    let mut config = config(&server, Api::Ollama);
+    config.embedding_model = Some("e".into());
+    config.prices = Prices { input: 9_000_000, embedding: Some(1_000_000), ..Prices::default() };
+    let reply = model(config).embed(vec!["two tacos".into()]).unwrap();
+    assert_eq!((reply.vectors, reply.usage.micro_usd), (vec![vec![0.5, -0.25]], 8));
+    assert_eq!((server.requests()[0].path.as_str(), &body(&server)["model"], &body(&server)["input"]), ("/api/embed", &json!("e"), &json!(["two tacos"])));
+}
+
 fn streamed(api: Api, act: Act) -> (Vec<String>, Result<duologue::llm::ChatReply, ModelError>) {
     let server = Server::start(move |_| act.clone());
     let mut pieces = Vec::new();
@@ -159,7 +295,7 @@ fn faults_within_a_stream_have_names() {
         ("no UTF-8", stream(vec![(0, b"data: \xff\n\n".to_vec())], true), "not_utf8"),
         ("an error event", stream(vec![(0, event("Two")), (0, b"data: {\"error\":{\"message\":\"overloaded\"}}\n\n".to_vec())], true), "broken_off"),
         ("endless events", Act::Endless { content_type: "text/event-stream", piece: event("taco ") }, "too_large"),
-        ("endless comment", Act::Endless { content_type: "text/event-stream", piece: b": hm ".to_vec() }, "too_large"),
+        ("endless comment", Act::Endless { content_type: "text/event-stream", piece: b": hm ".repeat(400) }, "too_large"),
         ("a tool call", sse(&[json!({"choices":[{"delta":{"tool_calls":[{"index":0}]}}]})], true), "tool_call"),
         ("a refusal", sse(&[json!({"choices":[{"delta":{"refusal":"no"}}]})], true), "declined"),
         ("the token limit", sse(&[openai_piece("Two"), json!({"choices":[{"delta":{},"finish_reason":"length"}]})], true), "cut_off"),

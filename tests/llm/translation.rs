@@ -8,7 +8,7 @@ use duologue::state::{Conversation, Line};
 use duologue::term::{Atom, Term};
 use duologue::understand::hybrid::{HybridUnderstand, Share};
 use duologue::understand::llm::forms::Forms;
-use duologue::understand::llm::{Names, grammar, schema};
+use duologue::understand::llm::{Names, examples, grammar, schema};
 use duologue::understand::{Context, Understand};
 use serde_json::{Value, json};
 
@@ -263,6 +263,29 @@ fn outside_literals(line: &str) -> String {
         }
     }
     out
+}
+
+/// The examples in a prompt should show what the utterance means: how often every form of the meaning is among them.
+#[test]
+fn the_examples_chosen_show_the_meaning_of_most_utterances() {
+    let text = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/nlu/own.jsonl")).unwrap();
+    let cases = duologue::eval::nlu::read_cases(text.as_bytes()).unwrap();
+    let (mut shown, mut all) = (0, 0);
+    for case in &cases {
+        let forms = forms(&case.role);
+        let context = case.context.of_role(&case.role);
+        let chosen = examples::nearest(&forms, &NAMES, &case.text, &context, 8);
+        assert!(chosen.len() <= 8);
+        let form = |a: &Atom| forms.form_of(a).map(|f| f.text.clone());
+        let among: BTreeSet<_> = chosen.iter().filter(|e| !e.say.eq_ignore_ascii_case(&case.text)).flat_map(|e| &e.means).map(form).collect();
+        let wanted: Vec<_> = case.gold.iter().map(form).filter(Option::is_some).collect();
+        if !wanted.is_empty() {
+            all += 1;
+            shown += usize::from(wanted.iter().all(|f| among.contains(f)));
+        }
+    }
+    println!("{shown} of {all}");
+    assert!(shown * 100 >= all * 70, "{shown} of {all}");
 }
 
 #[test]

@@ -139,10 +139,15 @@ impl Forms {
         self.ontology.admit_atom(&self.role, atom).map_err(|(_, message)| message)
     }
 
+    /// The form that an atom fits, if it fits one of this role's.
+    pub fn form_of(&self, atom: &Atom) -> Option<&Form> {
+        let fits = |f: &&Form| f.name == atom.name && f.args.len() == atom.args.len() && f.args.iter().zip(&atom.args).all(|(p, t)| self.ontology.fits(t, p));
+        self.forms.iter().find(fits)
+    }
+
     /// An atom in the notation of replies, for the prompt's examples; `None` when it fits no form of this role.
     pub fn write(&self, atom: &Atom, names: &Names) -> Option<Value> {
-        let fits = |f: &&Form| f.name == atom.name && f.args.len() == atom.args.len() && f.args.iter().zip(&atom.args).all(|(p, t)| self.ontology.fits(t, p));
-        let form = self.forms.iter().find(fits)?;
+        let form = self.form_of(atom)?;
         let mut values = Vec::new();
         for (arg, term) in form.args.iter().zip(&atom.args) {
             open_terms(arg, term, &mut values);

@@ -5,10 +5,11 @@ use std::collections::BTreeSet;
 use minijinja::{Environment, UndefinedBehavior, context};
 use serde_json::{Value, json};
 
+use super::examples::nearest;
 use super::forms::{Forms, Kind};
-use super::names::{Names, words};
+use super::names::Names;
 use crate::llm::ModelError;
-use crate::ontology::{Example, InputForm};
+use crate::ontology::Example;
 use crate::term::{Atom, Name};
 use crate::understand::Context;
 
@@ -65,7 +66,7 @@ impl Prompts {
             context.order.iter().flat_map(|l| std::iter::once(&l.item).chain(l.parts.iter().filter_map(|p| p.dish.as_ref()))).map(|s| Name::from(s.as_str())),
         );
         let slice = names.slice(text, &own, size.names);
-        let examples: Vec<String> = nearest(forms, names, text, context, size.examples);
+        let examples: Vec<String> = nearest(forms, names, text, context, size.examples).into_iter().filter_map(|e| shown(forms, names, e)).collect();
         self.render(
             "understand_turn",
             context!(
@@ -127,25 +128,6 @@ pub fn strings_of(atom: &Atom) -> Vec<Name> {
     let mut out = Vec::new();
     atom.args.iter().for_each(|a| walk(a, &mut out));
     out
-}
-
-/// The examples most like the utterance, nearest last (what stands last weighs most with models), in the notation of replies.
-fn nearest(forms: &Forms, names: &Names, text: &str, context: &Context, most: usize) -> Vec<String> {
-    let said: BTreeSet<String> = words(text).into_iter().collect();
-    let asked: BTreeSet<&Name> = context.last_actions.iter().map(|a| &a.name).collect();
-    let mut scored: Vec<(usize, usize, &Example)> = Vec::new();
-    let own: Vec<&InputForm> = forms.ontology().inputs_of(&forms.role).collect();
-    for (at, example) in own.iter().flat_map(|i| &i.examples).enumerate() {
-        let theirs: BTreeSet<String> = words(&example.say).into_iter().collect();
-        let common = said.intersection(&theirs).count();
-        let likeness = 1000 * common / (said.len() + theirs.len() - common).max(1);
-        let same_question = example.after.iter().any(|a| asked.contains(&a.name) && context.last_actions.iter().any(|l| l.args.last() == a.args.last()));
-        scored.push((likeness + if same_question { 300 } else { 0 }, at, example));
-    }
-    scored.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
-    let mut chosen: Vec<String> = scored.into_iter().filter_map(|(_, _, e)| shown(forms, names, e)).take(most).collect();
-    chosen.reverse();
-    chosen
 }
 
 fn shown(forms: &Forms, names: &Names, example: &Example) -> Option<String> {

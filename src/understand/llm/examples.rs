@@ -1,0 +1,92 @@
+//! Which of the ontology's examples go into a prompt: those whose pattern of words is nearest to the utterance, one for each meaning.
+//!
+//! Names and numbers count as a kind, not as themselves: two soft tacos are ordered as three burritos are. Words that many examples
+//! share weigh little, and neighbouring words count as pairs too. Of examples that mean the same forms the nearest alone is taken,
+//! so that a prompt shows what else the words could mean.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::forms::Forms;
+use super::names::{Names, words};
+use crate::ontology::Example;
+use crate::term::Name;
+use crate::understand::Context;
+
+/// Words of grammar, which are not what a name is known by.
+const FUNCTION: &str = include_str!("../../../prompts/core/function_words.txt");
+/// Spoken numbers; digits need no list.
+const NUMBERS: &str = "one two three four five six seven eight nine ten eleven twelve dozen couple twenty thirty forty fifty hundred";
+/// What an example gains when it answers the question that was asked last.
+const SAME_QUESTION: f64 = 0.3;
+
+/// The nearest examples of a role, the nearest last (what stands last weighs most with models).
+pub fn nearest<'a>(forms: &'a Forms, names: &Names, text: &str, context: &Context, most: usize) -> Vec<&'a Example> {
+    let patterns = Patterns::new(names);
+    let examples: Vec<(&Example, BTreeSet<String>)> =
+        forms.ontology().inputs_of(&forms.role).flat_map(|i| &i.examples).map(|e| (e, patterns.of(&e.say))).collect();
+    let mut shared: BTreeMap<&str, usize> = BTreeMap::new();
+    examples.iter().flat_map(|(_, f)| f).for_each(|f| *shared.entry(f).or_default() += 1);
+    let weight = |f: &String| shared.get(f.as_str()).map_or(0.0, |n| (1.0 + examples.len() as f64 / *n as f64).ln().powi(2));
+    let length = |f: &BTreeSet<String>| f.iter().map(weight).sum::<f64>().sqrt().max(1e-9);
+    let said = patterns.of(text);
+    let own = length(&said);
+    let asked = |e: &Example| e.after.iter().any(|a| context.last_actions.iter().any(|l| l.name == a.name && l.args.last() == a.args.last()));
+    let mut scored: Vec<(f64, usize, &Example)> = examples
+        .iter()
+        .enumerate()
+        .map(|(at, (e, f))| (said.intersection(f).map(weight).sum::<f64>() / (own * length(f)) + if asked(e) { SAME_QUESTION } else { 0.0 }, at, *e))
+        .collect();
+    scored.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    let mut meanings: BTreeSet<Vec<Option<String>>> = BTreeSet::new();
+    let mut chosen: Vec<&Example> = scored.into_iter().map(|(_, _, e)| e).filter(|e| meanings.insert(meaning(forms, e))).take(most).collect();
+    chosen.reverse();
+    chosen
+}
+
+/// The forms that an example means.
+fn meaning(forms: &Forms, example: &Example) -> Vec<Option<String>> {
+    let mut list: Vec<Option<String>> = example.means.iter().map(|a| forms.form_of(a).map(|f| f.text.clone())).collect();
+    list.sort();
+    list.dedup();
+    list
+}
+
+struct Patterns {
+    names: BTreeSet<String>,
+    numbers: BTreeSet<&'static str>,
+}
+
+impl Patterns {
+    fn new(names: &Names) -> Self {
+        let function: BTreeSet<&str> = FUNCTION.split_whitespace().collect();
+        let all: BTreeSet<&Name> = names.all();
+        let names = all.iter().flat_map(|n| words(n)).map(|w| stem(&w)).filter(|w| !function.contains(w.as_str())).collect();
+        Self { names, numbers: NUMBERS.split(' ').collect() }
+    }
+
+    /// Words and pairs of neighbours, names and numbers by kind.
+    fn of(&self, text: &str) -> BTreeSet<String> {
+        let mut list: Vec<String> = vec![];
+        for word in words(text) {
+            let word = stem(&word);
+            let kind = if word.chars().all(|c| c.is_ascii_digit()) || self.numbers.contains(word.as_str()) {
+                "<number>".to_owned()
+            } else if self.names.contains(&word) {
+                "<name>".to_owned()
+            } else {
+                word
+            };
+            if kind != "<name>" || list.last() != Some(&kind) {
+                list.push(kind);
+            }
+        }
+        let pairs: Vec<String> = list.windows(2).map(|w| w.join(" ")).collect();
+        list.into_iter().chain(pairs).collect()
+    }
+}
+
+fn stem(word: &str) -> String {
+    let word = word.strip_suffix("'s").unwrap_or(word);
+    let plural = word.len() > 3 && word.ends_with('s') && !word.ends_with("ss");
+    if plural { word.get(..word.len() - 1).unwrap_or(word).to_owned() } else { word.to_owned() }
+}
