@@ -3,6 +3,7 @@
 pub mod codes;
 mod facts;
 mod forms;
+mod heard;
 pub mod report;
 mod rules;
 mod synonyms;
@@ -143,7 +144,7 @@ pub fn check(parts: &Parts) -> Vec<Diagnostic> {
         vocabulary::unused(o, &uses, &mut found);
         templates(parts, o, &uses, &mut found);
         if let Some(files) = &parts.translator {
-            synonyms::check(files, o, &facts, &mut found);
+            synonyms::check(files, parts.ontology.as_ref(), o, &facts, &mut found);
         }
     }
     sorted(found)

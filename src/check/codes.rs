@@ -265,6 +265,12 @@ pub const CODES: &[Code] = &[
         "'the atlas => borrow(\"World Atlas\")'",
     ),
     c(
+        "ontology-example-unheard",
+        "The embedded translator does not hear an example of the vocabulary as what it is said to mean: a way to say it is missing in lexicon.yaml, or a name in synonyms.yaml.",
+        "examples: ['lend me the atlas => borrow(\"World Atlas\")']\npatterns:\n  reader: [{say: ['{x:BOOK}'], means: 'return($x)'}]",
+        "examples: ['lend me the atlas => borrow(\"World Atlas\")']\npatterns:\n  reader: [{say: ['lend me {x:BOOK}'], means: 'borrow($x)'}]",
+    ),
+    c(
         "ontology-example-elsewhere",
         "An example stands under a form that it does not use.",
         "form: borrow(BOOK)\nexamples: ['where is it => where(\"Odes\")']",

@@ -7,7 +7,8 @@ use serde::de::IgnoredAny;
 use serde_saphyr::Spanned;
 
 use super::facts::Fact;
-use crate::diag::{Diagnostic, Source, did_you_mean};
+use super::heard;
+use crate::diag::{Diagnostic, Severity, Source, did_you_mean};
 use crate::ontology::Ontology;
 use crate::ontology::parse::line_span;
 use crate::term::{Atom, Term};
@@ -23,10 +24,16 @@ struct File {
 }
 
 /// Checks that the translator's files can be compiled and that every other name stands for a name there is.
-pub fn check(files: &DomainFiles, ontology: &Ontology, facts: &[Fact], found: &mut Vec<Diagnostic>) {
+pub fn check(files: &DomainFiles, vocabulary: Option<&Source>, ontology: &Ontology, facts: &[Fact], found: &mut Vec<Diagnostic>) {
     let atoms: Vec<Atom> = facts.iter().map(|f| f.atom.clone()).collect();
-    if let Err(errors) = Embedded::load(ontology, files, atoms.iter()) {
-        found.extend(errors);
+    match Embedded::load(ontology, files, atoms.iter()) {
+        Ok(translator) => {
+            let sound = found.iter().all(|d| d.severity != Severity::Error);
+            if let (Some(source), true) = (vocabulary, sound) {
+                heard::check(source, ontology, &translator, found);
+            }
+        }
+        Err(errors) => found.extend(errors),
     }
     dangling(&files.synonyms, &atoms, found);
 }

@@ -169,7 +169,7 @@ fn word(source: &Source, behind: &str, word: &str) -> Origin {
     within(source, source.text.find(behind).unwrap_or(0), word)
 }
 
-fn within(source: &Source, from: usize, word: &str) -> Origin {
+pub(super) fn within(source: &Source, from: usize, word: &str) -> Origin {
     let written = [word.to_owned(), word.replace('\'', "''"), word.replace('"', "\\\"")];
     let rest = source.text.get(from..).unwrap_or("");
     let found = written.iter().find_map(|w| rest.find(w.as_str()).map(|i| from + i..from + i + w.len()));

@@ -69,8 +69,11 @@ pub fn closeness(said: &str, said_sound: &str, known: &str, known_sound: &str) -
         return 0.0;
     }
     let same_start = said.chars().next() == known.chars().next();
+    if !same_start && !sounds_same {
+        return 0.0;
+    }
     let distance = strsim::damerau_levenshtein(said, known);
-    if distance > allowed || (!same_start && !sounds_same) {
+    if distance > allowed {
         return 0.0;
     }
     // Two slips in a word of six letters or fewer turn one word into another.
@@ -82,7 +85,19 @@ pub fn closeness(said: &str, said_sound: &str, known: &str, known_sound: &str) -
     }
     #[expect(clippy::cast_precision_loss, reason = "word lengths are small")]
     let base = 1.0 - distance as f32 / length as f32;
+    // Two letters in the wrong order are a slip of the fingers, hardly another word.
+    let swapped = distance == 1 && shorter == length;
+    let base = if swapped && is_swap(said, known) { base.max(0.9) } else { base };
     if sounds_same { (base + 0.1).min(0.99) } else { base }
+}
+
+fn is_swap(a: &str, b: &str) -> bool {
+    let sorted = |w: &str| {
+        let mut letters: Vec<char> = w.chars().collect();
+        letters.sort_unstable();
+        letters
+    };
+    sorted(a) == sorted(b)
 }
 
 #[cfg(test)]

@@ -68,6 +68,13 @@ impl Embedded {
     fn tokens(&self, text: &str) -> (Vec<Token>, Option<usize>) {
         let k = &self.knowledge;
         let (mut tokens, cut) = tokens(text, &k.words, &self.model.respell, &|w| k.names.knows(w));
+        for t in tokens.iter_mut().filter(|t| t.kind == Kind::Word && t.id == UNKNOWN) {
+            // A slip in a word that only patterns hold is set right at once.
+            if let Some((w, _)) = t.alts.first().filter(|a| a.1 >= 0.88 && !k.names.knows(a.0)) {
+                t.id = *w;
+                k.words.stem_of(*w).clone_into(&mut t.text);
+            }
+        }
         self.merge(&mut tokens);
         for t in &mut tokens {
             // "seven" is also "7" where names hold the digit.

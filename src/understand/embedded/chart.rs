@@ -275,7 +275,9 @@ impl<'a> Chart<'a> {
                 let link = self.model.phrase.has("name_link", t.id);
                 let with =
                     self.model.phrase.has("name_with", t.id) || (bridged || over_with) && (t.punct() == Some(',') || self.model.phrase.has("definite", t.id));
-                if !(link || with) || names_in(&alive, names, t) {
+                // Hesitation within a name: "soft uh taco".
+                let pause = next < end + 2 && t.kind == Kind::Word && self.model.fillers.contains(&t.id);
+                if !(link || with || pause) || names_in(&alive, names, t) {
                     break;
                 }
                 over_with |= with;
@@ -675,7 +677,11 @@ impl<'a> Chart<'a> {
             // A name that stops before a further word is half a name.
             let cut =
                 self.tokens.get(end).is_some_and(|n| n.kind == Kind::Word && !self.model.phrase.has("name_end", n.id) && !self.model.fillers.contains(&n.id));
-            if real && last_is_thing {
+            let known = strict
+                && self.names.iter().any(|e| {
+                    e.start >= start && e.end <= end && e.said > 1 && e.said == e.end - e.start && e.candidates.first().is_some_and(|c| c.score >= 0.93)
+                });
+            if real && last_is_thing && !known {
                 #[expect(clippy::cast_precision_loss, reason = "spans are short")]
                 let score = 0.5 * (end - start) as f32 + 0.2 * (start - at) as f32 - if cut { 1.2 } else { 0.0 };
                 out.push((end, score, Bind::Free(start, end)));

@@ -60,6 +60,10 @@ impl NumberWords {
             let scale = tokens.get(at + 1).and_then(|n| self.scale(n))?;
             return Some(self.grow(tokens, scale, at + 2));
         }
+        if let Some(scale) = self.scale(t).filter(|s| *s < 100) {
+            // "Dozen tacos", the article left out.
+            return Some(Number { value: scale, end: at + 1, money: false });
+        }
         let first = self.unit(t)?;
         Some(self.grow(tokens, first, at + 1))
     }
@@ -145,6 +149,11 @@ impl NumberWords {
         if article {
             let c = tokens.get(at + 1).and_then(|n| self.currency.get(&n.id))?;
             return Some(self.cents_after(tokens, Number { value: *c, end: at + 2, money: true }, *c));
+        }
+        if let Some(c) = self.currency.get(&t.id).filter(|c| **c >= 100) {
+            // "Dollar fifty", the article left out.
+            let read = self.cents_after(tokens, Number { value: *c, end: at + 1, money: true }, *c);
+            return (read.end > at + 1).then_some(read);
         }
         let spoken = self.value(tokens, at)?;
         if let Some(c) = tokens.get(spoken.end).and_then(|n| self.currency.get(&n.id)) {

@@ -169,6 +169,16 @@ pub fn plain_words(text: &str, respell: &Respell) -> Vec<String> {
     out
 }
 
+/// The respelling of a word with two neighbouring letters in the wrong order.
+fn respelt_swapped<'r>(word: &str, respell: &'r Respell) -> Option<&'r Vec<String>> {
+    let letters: Vec<char> = word.chars().collect();
+    (1..letters.len()).find_map(|i| {
+        let mut swapped = letters.clone();
+        swapped.swap(i - 1, i);
+        respell.words.get(&swapped.into_iter().collect::<String>())
+    })
+}
+
 fn open(word: &str, respell: &Respell, out: &mut Vec<String>) {
     if let Some(words) = respell.words.get(word) {
         out.extend(words.iter().cloned());
@@ -214,7 +224,10 @@ pub fn tokens(text: &str, words: &Words, respell: &Respell, is_name_word: &dyn F
             continue;
         }
         let mut opened = vec![];
-        open(&word, respell, &mut opened);
+        match respelt_swapped(&word, respell).filter(|_| word.len() > 3 && words.id(&word) == UNKNOWN && !respell.words.contains_key(&word)) {
+            Some(meant) => opened.extend(meant.iter().cloned()),
+            None => open(&word, respell, &mut opened),
+        }
         for w in opened {
             if let Some(previous) = out.last_mut()
                 && previous.kind == Kind::Word
