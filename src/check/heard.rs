@@ -23,12 +23,8 @@ pub fn check(source: &Source, ontology: &Ontology, translator: &Embedded, found:
             let heard = if got.is_empty() { "nothing".to_owned() } else { got.iter().map(|a| format!("`{a}`")).collect::<Vec<_>>().join(", ") };
             let wanted = example.means.iter().map(|a| format!("`{a}`")).collect::<Vec<_>>().join(", ");
             found.push(
-                Diagnostic::warning(
-                    "ontology-example-unheard",
-                    at,
-                    format!("the embedded translator hears {heard} in this example, not {wanted}"),
-                )
-                .help("add the way to say it to lexicon.yaml, or the name to synonyms.yaml"),
+                Diagnostic::warning("ontology-example-unheard", at, format!("the embedded translator hears {heard} in this example, not {wanted}"))
+                    .help("add the way to say it to lexicon.yaml, or the name to synonyms.yaml"),
             );
         }
     }

@@ -50,7 +50,8 @@ pub fn closeness(said: &str, said_sound: &str, known: &str, known_sound: &str) -
         (3, true) => 1,
         (3, false) => 0,
         (4..=5, false) => 1,
-        (4..=5, true) => 2,
+        (4..=5, true) if length > 4 => 2,
+        (4..=5, true) => 1,
         (6..=8, false) => 2,
         (_, true) => 3,
         (_, false) => {

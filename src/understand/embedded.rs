@@ -403,15 +403,21 @@ fn finish(resolver: Resolver<'_, '_>) -> Vec<(Atom, Range<usize>)> {
 
 /// Takes out what something else said in the turn makes void: the question for the total, of who is done.
 fn void(grammar: &RoleGrammar, entries: &mut [Entry]) {
-    let over: Vec<(usize, Arc<Vec<template::Template>>)> = entries
+    let over: Vec<(usize, Option<Atom>, Arc<Vec<template::Template>>)> = entries
         .iter()
         .filter(|e| e.what != What::Gone)
-        .filter_map(|e| Some((e.pattern, grammar.patterns.get(e.pattern)?.over.clone())))
-        .filter(|o| !o.1.is_empty())
+        .filter_map(|e| {
+            let own = if let What::Atom(a) = &e.what { Some(a.clone()) } else { None };
+            Some((e.pattern, own, grammar.patterns.get(e.pattern)?.over.clone()))
+        })
+        .filter(|o| !o.2.is_empty())
         .collect();
     for e in entries.iter_mut() {
         let What::Atom(atom) = &e.what else { continue };
-        if over.iter().any(|(p, o)| *p != e.pattern && o.iter().any(|t| t.matches(atom, &mut vec![]))) {
+        let void = |(p, own, o): &(usize, Option<Atom>, Arc<Vec<template::Template>>)| {
+            *p != e.pattern && own.as_ref() != Some(atom) && o.iter().any(|t| t.matches(atom, &mut vec![]))
+        };
+        if over.iter().any(void) {
             e.what = What::Gone;
         }
     }

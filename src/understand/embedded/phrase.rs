@@ -304,6 +304,22 @@ impl Phrases<'_, '_> {
         {
             out.push(Np { end: n.end, count: Some(n.value), extra_score: np.extra_score + 2.0, ..np.clone() });
         }
+        // "Soft taco (2)", "soft tacos, two, …".
+        let (open, close) = (self.mark(np.end, '('), self.mark(np.end, ','));
+        if np.count.is_none()
+            && (open || close)
+            && let Some(n) = self.chart.model.numbers.whole(self.chart.tokens, np.end + 1).filter(|n| n.value > 0)
+        {
+            let after = self.chart.tokens.get(n.end);
+            let shut = if open { self.mark(n.end, ')') } else { after.is_none_or(|t| t.punct().is_some()) };
+            if shut {
+                out.push(Np { end: n.end + usize::from(open), count: Some(n.value), extra_score: np.extra_score + 1.4, ..np.clone() });
+            }
+        }
         out.push(np);
+    }
+
+    fn mark(&self, at: usize, mark: char) -> bool {
+        self.chart.tokens.get(at).is_some_and(|t| t.punct() == Some(mark))
     }
 }

@@ -1,6 +1,6 @@
 //! Items that are ordered: new lines, members of composed items, corrections of what was just said.
 
-use super::{Picked, Resolver, What, restates};
+use super::{Entry, Picked, Resolver, What, restates};
 use crate::term::{Atom, Name, Term};
 use crate::understand::embedded::chart::{Bind, Edge};
 use crate::understand::embedded::data::Does;
@@ -49,7 +49,12 @@ impl Resolver<'_, '_> {
             return;
         }
         let np_index = edge.binds.iter().find_map(|b| if let Bind::Np(i) = b.1 { Some(i) } else { None }).unwrap_or(0);
-        let changes_next = rest.first().is_some_and(|e| self.is_change(e) && e.start <= edge.end + 2);
+        // A wish right after a negation is none: "we will not be needing".
+        let denied = edge.start.checked_sub(1).and_then(|i| self.chart.tokens.get(i)).is_some_and(|t| self.chart.model.phrase.has("denies", t.id));
+        if denied && pattern.say.contains("<want>") {
+            return;
+        }
+        let changes_next = self.changes_follow(edge, rest);
         match np.head.clone() {
             Head::Name(_) => self.add_named(&np, np_index, said_count, items, edge, pattern, changes_next),
             Head::Kind(kind) => {
@@ -76,6 +81,36 @@ impl Resolver<'_, '_> {
                 }
             }
             Head::Pronoun(_) | Head::Left => self.add_left(&np, edge, pattern, changes_next),
+        }
+    }
+
+    /// Whether a change is said next: "the pizza, make it without cheese".
+    fn changes_follow(&self, edge: &Edge, rest: &[&Edge]) -> bool {
+        let mut end = edge.end;
+        for e in rest {
+            if e.start > end + 2 {
+                return false;
+            }
+            match self.grammar.patterns.get(e.pattern).and_then(|p| p.does) {
+                Some(Does::Want | Does::Nothing) => end = e.end,
+                _ => return self.is_change(e),
+            }
+        }
+        false
+    }
+
+    /// A correction by the part alone: "onions, no wait, beans".
+    fn correct_part(&mut self, np: &Np) -> bool {
+        let Some(at) = self.correcting.take() else { return false };
+        let mask = self.part_mask();
+        let Picked::One(part) = self.pick(np, mask, 0.0) else { return false };
+        let Some(Entry { what: What::Change { rest, .. }, .. }) = self.entries.get_mut(at) else { return false };
+        match rest.iter_mut().rev().find(|t| matches!(t, Term::Str(_))) {
+            Some(slot) => {
+                *slot = Term::Str(part);
+                true
+            }
+            None => false,
         }
     }
 
@@ -114,7 +149,8 @@ impl Resolver<'_, '_> {
             Some(n) => Picked::One(n),
             None => self.pick(np, items, bonus),
         };
-        if matches!(picked, Picked::One(_)) && self.is_dominated(np, items) {
+        if (matches!(picked, Picked::One(_)) && self.is_dominated(np, items)) || (self.correcting.is_some() && matches!(picked, Picked::Nothing)) {
+            self.correct_part(np);
             return;
         }
         match picked {
@@ -204,12 +240,30 @@ impl Resolver<'_, '_> {
     /// Applies a correction to the entry before it. True if the new item was absorbed.
     pub(super) fn correct(&mut self, name: &Name, np: &Np, edge: &Edge) -> bool {
         let Some(at) = self.correcting.take() else { return false };
-        let Some(entry) = self.entries.get(at).cloned() else { return false };
+        let Some(mut entry) = self.entries.get(at).cloned() else { return false };
+        // A new line that was changed at once: the line is what is corrected, and what is said anew of it counts.
+        if let What::Change { target, .. } = &entry.what
+            && let Some(line) = target.line
+            && self.entries.iter().any(|e| e.what == What::Line(line))
+        {
+            if !np.attributes.is_empty() {
+                for e in &mut self.entries {
+                    if matches!(&e.what, What::Change { target, .. } if target.line == Some(line)) {
+                        e.what = What::Gone;
+                    }
+                }
+            }
+            entry.what = What::Line(line);
+        }
         match entry.what {
             What::Line(line) => {
                 let count = np.count.unwrap_or_else(|| self.ledger.count(line));
                 self.ledger.rename(line, name, count);
-                self.focus = Some(self.ledger.line_target(line));
+                let target = self.ledger.line_target(line);
+                for (sort, value) in &np.attributes {
+                    self.attribute(*sort, value, target.clone(), edge, entry.weak);
+                }
+                self.focus = Some(target);
                 self.topic = Some(name.clone());
             }
             What::Atom(mut atom) => {
