@@ -57,7 +57,14 @@ fn main() {
 const PREDICATES_ONLY: [&str; 1] = ["drive_thru_policy"];
 
 /// With `proofs`, the proofs of everything decided are checked by code that shares nothing with what made them.
-fn run(dialogue: &Dialogue, domain: &Domain, invariants: Option<&Invariants>, reasoner: Reasoner, proofs: bool, words: Option<Arc<Embedded>>) -> Result<(), Failed> {
+fn run(
+    dialogue: &Dialogue,
+    domain: &Domain,
+    invariants: Option<&Invariants>,
+    reasoner: Reasoner,
+    proofs: bool,
+    words: Option<Arc<Embedded>>,
+) -> Result<(), Failed> {
     let options = Options { reasoner, clock: Clock::Fixed(0), remember: proofs, ..Options::default() };
     let engine = dialogues::fresh(domain, Arc::new(MemoryStore::default()), options);
     let from_words = words.is_some();

@@ -382,7 +382,14 @@ impl<'a> Chart<'a> {
             Kind::Word if self.model.numbers.units.contains_key(&t.id) || self.model.ordinals.contains_key(&t.id) => None,
             Kind::Word if self.model.fillers.contains(&t.id) => Some(0.05),
             Kind::Word if self.model.phrase.has("small", t.id) => Some(0.1),
-            Kind::Word if self.names_at.get(at).into_iter().flatten().any(|e| self.names.get(*e).and_then(|e| e.candidates.first()).is_some_and(|c| c.score > 0.8)) => {
+            Kind::Word
+                if self
+                    .names_at
+                    .get(at)
+                    .into_iter()
+                    .flatten()
+                    .any(|e| self.names.get(*e).and_then(|e| e.candidates.first()).is_some_and(|c| c.score > 0.8)) =>
+            {
                 None
             }
             Kind::Word if self.model.ordinary.contains(&t.id) || self.known_words.contains(&t.id) => Some(0.2),
@@ -620,6 +627,10 @@ impl<'a> Chart<'a> {
             }
             Fill::Number { min, max, money, strict } => {
                 let n = &self.model.numbers;
+                // A number with its sign is not the number.
+                if at.checked_sub(1).and_then(|b| self.tokens.get(b)).is_some_and(|t| self.model.phrase.has("minus", t.id)) {
+                    return vec![];
+                }
                 let read = if *money { n.money(self.tokens, at) } else { n.value(self.tokens, at) };
                 let Some(r) = read.filter(|r| r.value >= *min && r.value <= *max && (*money || !r.money) && (!*strict || r.money)) else { return vec![] };
                 #[expect(clippy::cast_precision_loss, reason = "spans are short")]

@@ -134,6 +134,8 @@ fn pieces(text: &str) -> Vec<(String, Range<usize>, Kind)> {
                 if !repeated {
                     out.push((c.to_string(), byte(i)..byte(i + 1), Kind::Punct(c)));
                 }
+            } else if c == '-' && at(i + 1).is_some_and(|n| n.is_ascii_digit() || n == '$') && i.checked_sub(1).and_then(at).is_none_or(char::is_whitespace) {
+                out.push(("minus".into(), byte(i)..byte(i + 1), Kind::Word));
             } else if c == '-' && (at(i + 1) == Some(' ') || at(i + 1) == Some('-')) && !out.is_empty() {
                 out.push((",".into(), byte(i)..byte(i + 1), Kind::Punct(',')));
             }
