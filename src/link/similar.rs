@@ -49,8 +49,8 @@ pub fn closeness(said: &str, said_sound: &str, known: &str, known_sound: &str) -
         (0..=2, _) => 0,
         (3, true) => 1,
         (3, false) => 0,
-        (4..=5, false) => 1,
-        (4..=5, true) => 2,
+        (4, _) | (5, false) => 1,
+        (5, true) => 2,
         (6..=8, false) => 2,
         (_, true) => 3,
         (_, false) => {

@@ -661,6 +661,8 @@ impl<'a> Chart<'a> {
                     && !self.model.not_things.contains(&t.id)
                     && !self.model.numbers.units.contains_key(&t.id)
             });
+            // "A new taco" says a kind and no name.
+            let real = real && !self.is_new_kind(start, end);
             let last_is_thing = !self.model.fillers.contains(&t.id);
             // A name that stops before a further word is half a name.
             let cut =
@@ -672,6 +674,12 @@ impl<'a> Chart<'a> {
             }
         }
         out
+    }
+
+    fn is_new_kind(&self, start: usize, end: usize) -> bool {
+        let new = self.tokens.get(start).is_some_and(|t| self.model.phrase.has("new", t.id));
+        let kind = self.model.lines.as_ref().and_then(|l| l.kind_sort);
+        new && (end == start + 1 || self.values_at.get(start + 1).is_some_and(|v| v.iter().any(|v| v.0 == end && Some(v.1) == kind)))
     }
 
     /// All pattern readings. `after` holds, for each pattern, the bindings of its condition, `None` if it does not hold.
