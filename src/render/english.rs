@@ -78,6 +78,10 @@ pub fn regular_plural(words: &str) -> String {
         return words.to_owned();
     }
     let lower = last.to_lowercase();
+    // What ends like a plural is one: fries.
+    if lower.chars().count() > 3 && lower.ends_with('s') && !["ss", "us", "is", "as"].iter().any(|e| lower.ends_with(e)) {
+        return words.to_owned();
+    }
     if ["s", "x", "z", "ch", "sh"].iter().any(|e| lower.ends_with(e)) {
         return format!("{words}es");
     }

@@ -639,6 +639,10 @@ impl<'a> Chart<'a> {
             }
             Fill::Number { min, max, money, strict } => {
                 let n = &self.model.numbers;
+                // A number with its sign is not the number.
+                if at.checked_sub(1).and_then(|b| self.tokens.get(b)).is_some_and(|t| self.model.phrase.has("minus", t.id)) {
+                    return vec![];
+                }
                 let read = if *money { n.money(self.tokens, at) } else { n.value(self.tokens, at) };
                 let Some(r) = read.filter(|r| r.value >= *min && r.value <= *max && (*money || !r.money) && (!*strict || r.money)) else { return vec![] };
                 #[expect(clippy::cast_precision_loss, reason = "spans are short")]
@@ -673,6 +677,8 @@ impl<'a> Chart<'a> {
                     && !self.model.phrase.has("small", t.id)
                     && !(strict && (self.model.ordinary.contains(&t.id) || single && self.model.alike.contains_key(&t.id)))
             });
+            // "A new taco" says a kind and no name.
+            let real = real && !self.is_new_kind(start, end);
             let last_is_thing = !self.model.fillers.contains(&t.id) && !(strict && self.model.phrase.has("small", t.id));
             // A name that stops before a further word is half a name.
             let cut =
@@ -688,6 +694,12 @@ impl<'a> Chart<'a> {
             }
         }
         out
+    }
+
+    fn is_new_kind(&self, start: usize, end: usize) -> bool {
+        let new = self.tokens.get(start).is_some_and(|t| self.model.phrase.has("new", t.id));
+        let kind = self.model.lines.as_ref().and_then(|l| l.kind_sort);
+        new && (end == start + 1 || self.values_at.get(start + 1).is_some_and(|v| v.iter().any(|v| v.0 == end && Some(v.1) == kind)))
     }
 
     /// All pattern readings. `after` holds, for each pattern, the bindings of its condition, `None` if it does not hold.

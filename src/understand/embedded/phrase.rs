@@ -239,7 +239,9 @@ impl Phrases<'_, '_> {
         }
         self.head(&np, at, out);
         // "a chedder gordita": a word nobody knows before the rest of the name.
-        if np.article != Article::None && self.chart.strange(at) && self.chart.names_at.get(at + 1).is_some_and(|n| !n.is_empty()) {
+        // One word of a name does not carry the stranger: a lobster roll is no other roll.
+        let carries = |e: &usize| self.chart.names.get(*e).is_some_and(|e| e.said > 1);
+        if np.article != Article::None && self.chart.strange(at) && self.chart.names_at.get(at + 1).is_some_and(|n| n.iter().any(carries)) {
             self.head(&Np { extra_score: np.extra_score - 0.5, ..np }, at + 1, out);
         }
     }

@@ -203,6 +203,7 @@ impl Repair<'_> {
                 unheard.push(span.clone());
             }
         }
+        unheard.retain(|u| !self.is_restated(u, &reading));
         // "No flurbs": the denial belongs to what was not understood.
         reading.out.retain(|(a, at)| !(a.args.is_empty() && unheard.iter().any(|u| at.end == u.start && self.is("negation", at.end.wrapping_sub(1)))));
         unheard.sort_by_key(|u| u.start);
@@ -211,6 +212,14 @@ impl Repair<'_> {
         }
         let words = unheard.iter().map(|u| self.said(u)).filter(|w| is_speakable(w)).collect();
         (reading, words)
+    }
+
+    /// Whether the words that matter are words of names that were understood.
+    fn is_restated(&self, span: &Range<usize>, reading: &Reading) -> bool {
+        let start = |w: &str| w.chars().take(4).collect::<String>().to_lowercase();
+        let named: Vec<String> = reading.out.iter().flat_map(|(a, _)| &a.args).filter_map(Term::as_name).flat_map(str::split_whitespace).map(start).collect();
+        let mut matter = span.clone().filter(|i| self.is_name_word(*i) || reading.lost.get(*i).copied().unwrap_or(false)).peekable();
+        matter.peek().is_some() && matter.all(|i| self.word(i).is_some_and(|t| named.contains(&start(&t.text))))
     }
 
     /// Whether the words stand within a span.
@@ -272,6 +281,11 @@ impl Repair<'_> {
     pub fn alternatives(&self, mut reading: Reading) -> Reading {
         let mut sure: Vec<Atom> = atoms(&reading);
         let mut unsure = std::mem::take(&mut reading.unsure);
+        // "Cheesy, I mean": the words before were meant by it.
+        unsure.retain(|(head, u)| {
+            let meant = u.candidates.iter().any(|c| sure.iter().any(|a| a.args.iter().any(|t| mentions(t, c))));
+            !(meant && self.is_corrected(&reading, head.end))
+        });
         for (head, u) in unsure.iter_mut().take(2) {
             let range = super::bytes(self.tokens, head);
             let (Some(left), Some(right)) = (self.text.get(..range.start), self.text.get(range.end..)) else { continue };

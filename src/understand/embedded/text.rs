@@ -83,6 +83,18 @@ fn pieces(text: &str) -> Vec<(String, Range<usize>, Kind)> {
         if out.len() > MAX_TOKENS * 2 {
             break;
         }
+        // The sequences by which terminals are steered are nothing that was said.
+        if c == '\u{1b}' {
+            i += 1;
+            if at(i) == Some('[') {
+                i += 1;
+                while at(i).is_some_and(|d| d.is_ascii_digit() || matches!(d, ';' | '?')) {
+                    i += 1;
+                }
+                i += 1;
+            }
+            continue;
+        }
         let start = i;
         let money = c == '$' || c == '€' || c == '£';
         let digit_at = if money || (c == '.' && !at(i.wrapping_sub(1)).is_some_and(|p| p.is_ascii_digit())) { i + 1 } else { i };
@@ -134,6 +146,8 @@ fn pieces(text: &str) -> Vec<(String, Range<usize>, Kind)> {
                 if !repeated {
                     out.push((c.to_string(), byte(i)..byte(i + 1), Kind::Punct(c)));
                 }
+            } else if c == '-' && at(i + 1).is_some_and(|n| n.is_ascii_digit() || n == '$') && i.checked_sub(1).and_then(at).is_none_or(char::is_whitespace) {
+                out.push(("minus".into(), byte(i)..byte(i + 1), Kind::Word));
             } else if c == '-' && (at(i + 1) == Some(' ') || at(i + 1) == Some('-')) && !out.is_empty() {
                 out.push((",".into(), byte(i)..byte(i + 1), Kind::Punct(',')));
             }
