@@ -9,10 +9,10 @@ use crate::eval::verify;
 /// Arguments of `verify`.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  duologue verify\n  duologue verify hospital --depth 4\n  duologue verify drive_thru --dialogues found.yaml && duologue test found.yaml"
+    after_help = "Examples:\n  duologue verify\n  duologue verify hospital --depth 4\n  duologue verify my_flow.json          a CHIEF flow: everything a speaker can do to it\n  duologue verify drive_thru --dialogues found.yaml && duologue test found.yaml"
 )]
 pub struct Arguments {
-    /// The domain; otherwise that of --domain.
+    /// The domain, or a flow; otherwise the domain of --domain.
     name: Option<String>,
     #[command(flatten)]
     place: Place,
@@ -32,6 +32,9 @@ pub struct Arguments {
 
 /// Verifies and prints; the answer tells whether nothing was violated.
 pub fn run(a: &Arguments) -> Result<bool, Failure> {
+    if let Some(flow) = a.name.as_deref().filter(|n| super::flow::is_flow(n)) {
+        return super::flow::verify(flow, a.json);
+    }
     let place = Place { domain: a.name.clone().unwrap_or_else(|| a.place.domain.clone()), ..a.place.clone() };
     let domain = place.load()?;
     let report = verify::domain(&domain, a.depth, Duration::from_secs(a.seconds)).map_err(|e| Failure::Other(e.to_string()))?;
