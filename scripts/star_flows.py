@@ -75,6 +75,8 @@ WORDS = {
 }
 # Labels of the data set: how a task says goodbye where its reply list names another act.
 GOODBYE = {"apartment": "goodbye_2", "plane": "goodbye_2", "ride": "ride_bye", "spaceship": "spaceship_bye", "trivia": "trivia_bye"}
+# Labels of the charts that the data set records as `ask_departure_location`.
+DEPARTURE = {"trip_ask_departure_location", "plane_ask_departure_city"}
 # The act that tells the node's message is recorded as free text, since what the call returns cannot fill the reply's fields
 # ("Ride booked." holds no licence plate; a ride's status holds words, not minutes).
 SAID_FREELY = {("ride_book", 5), ("ride_status", 3)}
@@ -213,11 +215,13 @@ def convert(star, task, chart):
     answers = [{"star_action": a, "about": w} for a, w in TOPICS.items() if a in replies]
     if answers:
         flow["answers"] = answers
-    if task == "trip_directions":
-        # The chart's act for the departure goes by a shorter name in the data.
-        for s in flow["nodes"][0]["slots"]:
-            if s["name"] == "DepartureLocation":
-                s["also_asked_by"] = ["ask_departure_location"]
+    # The question where a way starts is recorded under one name in all tasks; the charts give each task its own.
+    for n in nodes:
+        for slot in n.get("slots", []):
+            if slot.get("ask_action") in DEPARTURE:
+                slot["also_asked_by"] = [slot["ask_action"]]
+                replies.setdefault("ask_departure_location", replies[slot["ask_action"]])
+                slot["ask_action"] = "ask_departure_location"
     # Acts that the task's list names otherwise or leaves out get words too.
     goodbye, nothing = flow["fallback_actions"][0]["star_action"], flow["fallback_actions"][3]["star_action"]
     bye = next((t for a, t in replies.items() if a.endswith("_bye") or a.startswith("goodbye")), "Goodbye.")

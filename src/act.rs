@@ -1,7 +1,7 @@
 //! Acting: calls to the outside, never before commit.
 //!
 //! A call is typed, has a time limit, and is made again only when that cannot do it twice. What it gives back becomes facts that say where they
-//! come from. Nothing here runs unless its caller holds a [`Committed`]: the turn hands one out after all checks.
+//! come from. Nothing here runs unless its caller holds a [`Ticket`], which only the store's commit makes.
 
 mod http;
 mod mcp;
@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::facts::Ticket;
 use crate::term::{Atom, Term};
 
 /// Why a call gave nothing.
@@ -61,6 +62,9 @@ pub enum ActError {
     /// The function answered with an error.
     #[error("`{0}` failed: {1}")]
     Failed(String, String),
+    /// The process broke off while the call was under way; nobody knows whether it was carried out.
+    #[error("`{0}` was interrupted, and nobody knows whether it was carried out")]
+    Interrupted(String),
     /// The answer cannot be read.
     #[error("the answer of `{0}` cannot be read: {1}")]
     Unreadable(String, String),
@@ -151,20 +155,6 @@ fn timeout_ms() -> u64 {
     10_000
 }
 
-/// Proof that the turn whose call this is was committed; only the turn makes one.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Committed {
-    session: String,
-    turn: u64,
-}
-
-impl Committed {
-    /// To be called right after the commit of a turn, and nowhere else.
-    pub fn after_commit(session: &str, turn: u64) -> Self {
-        Self { session: session.to_owned(), turn }
-    }
-}
-
 /// A call to be made.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Call {
@@ -239,6 +229,11 @@ impl Functions {
         self.by_name.keys().map(String::as_str)
     }
 
+    /// A function by its name.
+    pub fn get(&self, name: &str) -> Option<&Function> {
+        self.by_name.get(name)
+    }
+
     /// Whether a call can be made: the function exists, and its inputs are there and of their types.
     pub fn check(&self, call: &Call) -> Result<&Function, ActError> {
         let f = self.by_name.get(&call.function).ok_or_else(|| ActError::Unknown(call.function.clone()))?;
@@ -256,9 +251,9 @@ impl Functions {
     }
 
     /// Makes a call of a committed turn.
-    pub async fn perform(&self, call: &Call, place: usize, committed: &Committed) -> Result<Returned, ActError> {
+    pub async fn perform(&self, call: &Call, place: usize, ticket: &Ticket) -> Result<Returned, ActError> {
         let f = self.check(call)?;
-        let id = format!("{}-{}-{place}", committed.session, committed.turn);
+        let id = format!("{}.{place}", ticket.name());
         let began = Instant::now();
         let mut attempts = 0;
         loop {
@@ -281,10 +276,10 @@ impl Functions {
     }
 
     /// The same for callers that are not async; must not be called from inside a runtime.
-    pub fn perform_blocking(&self, call: &Call, place: usize, committed: &Committed) -> Result<Returned, ActError> {
+    pub fn perform_blocking(&self, call: &Call, place: usize, ticket: &Ticket) -> Result<Returned, ActError> {
         let runtime =
             tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|e| ActError::Unreachable(call.function.clone(), e.to_string()))?;
-        runtime.block_on(self.perform(call, place, committed))
+        runtime.block_on(self.perform(call, place, ticket))
     }
 }
 

@@ -181,6 +181,24 @@ pub enum Committed {
     Before(Box<Entry>),
 }
 
+/// Proof that a turn is in the log. Nobody but the store can make one, so whoever holds it may act on the outside for that turn.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ticket {
+    key: SessionKey,
+    epoch: u64,
+    turn: u64,
+}
+
+impl Ticket {
+    /// The turn's own name, from letters, digits, `-`, `.` and `_` alone: the same turn always has the same one, and no other turn has it.
+    pub fn name(&self) -> String {
+        let plain = |name: &str| -> String {
+            name.bytes().map(|b| if b.is_ascii_alphanumeric() || b == b'-' { char::from(b).to_string() } else { format!("_{b:02x}") }).collect()
+        };
+        format!("{}.{}.{}.{}", plain(&self.key.site), plain(&self.key.session), self.epoch, self.turn)
+    }
+}
+
 /// Where the site stands after an entry of its log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Receipt {
@@ -326,6 +344,21 @@ pub trait Store: Send + Sync {
 
     /// Takes a turn: log entry, facts, kb and the session's end in one transaction.
     fn commit(&self, turn: &TurnCommit) -> Result<Committed>;
+
+    /// Takes a turn whose calls are to be made: the ticket allows them. A turn that was taken before gives none, since its calls were made then.
+    fn commit_to_act(&self, turn: &TurnCommit) -> Result<(Committed, Option<Ticket>)> {
+        let committed = self.commit(turn)?;
+        let ticket = matches!(committed, Committed::Done(_)).then(|| Ticket { key: turn.key.clone(), epoch: turn.epoch, turn: turn.turn });
+        Ok((committed, ticket))
+    }
+
+    /// The last turn of one life of a session with its ticket, for a process that goes on after another one broke off between a commit and its calls.
+    fn resume(&self, key: &SessionKey, epoch: u64) -> Result<Option<(Entry, Ticket)>> {
+        Ok(self.last_turn(key, epoch)?.and_then(|entry| {
+            let turn = entry.turn()?.turn;
+            Some((entry, Ticket { key: key.clone(), epoch, turn }))
+        }))
+    }
 
     /// Ends an open session from outside (abandoned, timed out); `None` if none is open.
     fn close(&self, key: &SessionKey, at: i64) -> Result<Option<Receipt>>;

@@ -4,6 +4,7 @@ pub mod chat;
 pub mod draw;
 pub mod facts;
 pub mod run;
+pub mod verify;
 
 use std::collections::BTreeMap;
 
@@ -211,6 +212,8 @@ pub struct Slot {
     pub required: bool,
     /// Slots of which one is enough, this one included.
     pub either: Vec<String>,
+    /// It is asked for only where this holds.
+    pub only_if: Option<Condition>,
     /// Where it was written.
     pub origin: Origin,
 }
@@ -247,8 +250,74 @@ pub enum When {
     LastStep,
     /// A field of the result has a value.
     Equals(String, String),
+    /// A field or slot compares otherwise.
+    Test(Test),
     /// A condition in free words, for a yes or no by a model.
     Words(String),
+}
+
+/// When a slot is asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Condition {
+    /// A comparison.
+    Test(Test),
+    /// Free words, for a yes or no by a model.
+    Words(String),
+}
+
+/// A comparison of a field of the last result, or of a slot, with a value.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Test {
+    /// The field or slot.
+    pub field: String,
+    /// How they compare.
+    pub how: Compare,
+    /// The value; empty where none is needed.
+    pub value: String,
+}
+
+/// How a field compares with a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Compare {
+    /// It is the value.
+    Is,
+    /// It is something else.
+    IsNot,
+    /// It is a larger number.
+    More,
+    /// It is a smaller number.
+    Less,
+    /// It is the number or a larger one.
+    AtLeast,
+    /// It is the number or a smaller one.
+    AtMost,
+    /// It is known.
+    Known,
+    /// It is not known.
+    Unknown,
+}
+
+impl Test {
+    /// Whether it holds of a value, if there is one. Numbers are compared as numbers wherever both sides are some.
+    pub fn holds(&self, found: Option<&str>) -> bool {
+        let Some(found) = found.filter(|f| !f.is_empty()) else { return matches!(self.how, Compare::Unknown) };
+        let number = |t: &str| t.trim().parse::<f64>().ok();
+        let order = match (number(found), number(&self.value)) {
+            (Some(a), Some(b)) => a.partial_cmp(&b),
+            _ => None,
+        };
+        let same = order.map_or_else(|| found.trim().to_lowercase() == self.value.trim().to_lowercase(), std::cmp::Ordering::is_eq);
+        match self.how {
+            Compare::Is => same,
+            Compare::IsNot => !same,
+            Compare::More => order.is_some_and(std::cmp::Ordering::is_gt),
+            Compare::Less => order.is_some_and(std::cmp::Ordering::is_lt),
+            Compare::AtLeast => order.is_some_and(std::cmp::Ordering::is_ge),
+            Compare::AtMost => order.is_some_and(std::cmp::Ordering::is_le),
+            Compare::Known => true,
+            Compare::Unknown => false,
+        }
+    }
 }
 
 impl Flow {

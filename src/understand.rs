@@ -4,6 +4,7 @@ pub mod embedded;
 pub mod flow;
 pub mod hybrid;
 pub mod llm;
+pub mod question;
 
 use serde::{Deserialize, Serialize};
 

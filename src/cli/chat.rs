@@ -32,6 +32,12 @@ pub struct Arguments {
     /// Declarations of the flow's external functions (JSON); undeclared ones are taken to succeed.
     #[arg(long)]
     functions: Option<std::path::PathBuf>,
+    /// The session of a conversation with a flow: the same one goes on where it stands in the store.
+    #[arg(long)]
+    session: Option<String>,
+    /// What the agent of a flow is told beforehand, such as "Right now it is Monday, 8 pm"; may be given several times.
+    #[arg(long)]
+    told: Vec<String>,
     /// Play the domain's sample conversation instead of listening.
     #[arg(long)]
     demo: bool,
@@ -55,7 +61,16 @@ struct Chat {
 /// Converses until /quit or the end of the input.
 pub fn run(a: &Arguments) -> Result<bool, Failure> {
     if let Some(flow) = &a.flow {
-        return super::flow::chat(flow, a.functions.as_deref(), a.place.options().reasoner);
+        let key = SessionKey::new(&a.site, a.session.as_deref().unwrap_or("terminal"));
+        return super::flow::chat(super::flow::Talk {
+            flow,
+            functions: a.functions.as_deref(),
+            store: crate::facts::open_store(&a.place.store, a.place.rule())?,
+            key,
+            reasoner: a.place.options().reasoner,
+            model: a.listen.configured()?,
+            told: &a.told.join("\n"),
+        });
     }
     let engine = a.place.engine()?;
     let options = Options { remember: true, ..engine.options().clone() };

@@ -9,10 +9,10 @@ use crate::eval::verify;
 /// Arguments of `verify`.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  duologue verify\n  duologue verify hospital --depth 3\n  duologue verify drive_thru --dialogues found.yaml && echo nothing found || duologue test found.yaml\n\nWhat is searched for:\n  rights            a role changes what it may not\n  two_models        the rules admit two decisions (clingo is asked for a second one)\n  engines_disagree  the evaluator and clingo differ (a sample is confirmed)\n  over_budget, no_decision\n  every NAME for which rules/DOMAIN/invariants.lp derives violation(NAME,WHAT)\n  every goal of kb/DOMAIN/verify.yaml that cannot be reached: an order that is never placed, a question that is asked for ever\nRules that derive nothing in any of the conversations are counted; --silent names them. docs/verify.md says how to declare properties."
+    after_help = "Examples:\n  duologue verify\n  duologue verify hospital --depth 3\n  duologue verify my_flow.json          a CHIEF flow: everything a speaker can do to it\n  duologue verify drive_thru --dialogues found.yaml && echo nothing found || duologue test found.yaml\n\nWhat is searched for:\n  rights            a role changes what it may not\n  two_models        the rules admit two decisions (clingo is asked for a second one)\n  engines_disagree  the evaluator and clingo differ (a sample is confirmed)\n  over_budget, no_decision\n  every NAME for which rules/DOMAIN/invariants.lp derives violation(NAME,WHAT)\n  every goal of kb/DOMAIN/verify.yaml that cannot be reached: an order that is never placed, a question that is asked for ever\nRules that derive nothing in any of the conversations are counted; --silent names them. docs/verify.md says how to declare properties."
 )]
 pub struct Arguments {
-    /// The domain; otherwise that of --domain.
+    /// The domain, or a flow; otherwise the domain of --domain.
     name: Option<String>,
     #[command(flatten)]
     place: Place,
@@ -35,6 +35,9 @@ pub struct Arguments {
 
 /// Verifies and prints; the answer tells whether nothing was violated.
 pub fn run(a: &Arguments) -> Result<bool, Failure> {
+    if let Some(flow) = a.name.as_deref().filter(|n| super::flow::is_flow(n)) {
+        return super::flow::verify(flow, a.json);
+    }
     let place = Place { domain: a.name.clone().unwrap_or_else(|| a.place.domain.clone()), ..a.place.clone() };
     let domain = place.load()?;
     let report = verify::domain(&domain, a.depth, Duration::from_secs(a.seconds)).map_err(|e| Failure::Other(e.to_string()))?;

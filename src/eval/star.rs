@@ -1,6 +1,6 @@
 //! STAR: the engine's next acts on recorded dialogues, compared with what the human agents did.
 
-mod data;
+pub mod data;
 mod flows;
 mod replay;
 

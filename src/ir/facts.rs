@@ -10,7 +10,7 @@ use crate::term::{Atom, Term};
 /// The general rules of dialogue flows.
 const RULES: &str = include_str!("../../rules/core/flow.lp");
 
-const KB: [(&str, usize); 19] = [
+const KB: [(&str, usize); 20] = [
     ("start", 1),
     ("node", 2),
     ("edge", 3),
@@ -28,10 +28,11 @@ const KB: [(&str, usize); 19] = [
     ("when_slot", 1),
     ("text_slot", 1),
     ("either", 2),
+    ("ruled", 1),
     ("anywhere", 2),
     ("answers", 1),
 ];
-const SESSION: [(&str, usize); 13] = [
+const SESSION: [(&str, usize); 16] = [
     ("known", 1),
     ("refused", 1),
     ("asked", 1),
@@ -42,6 +43,9 @@ const SESSION: [(&str, usize); 13] = [
     ("found", 0),
     ("stepping", 1),
     ("left", 1),
+    ("untold", 1),
+    ("failed", 0),
+    ("default", 1),
     ("echo", 1),
     ("past_first", 0),
     ("past_second", 0),
@@ -49,12 +53,17 @@ const SESSION: [(&str, usize); 13] = [
 
 /// The rules of dialogue flows, ready to decide.
 pub fn rules() -> Result<Arc<Rules>, Vec<Diagnostic>> {
+    rules_of(&Source::new("rules/core/flow.lp", RULES))
+}
+
+/// Another text of the rules, for trying out a change of them.
+pub fn rules_of(source: &Source) -> Result<Arc<Rules>, Vec<Diagnostic>> {
     let mut signature = Signature::default();
     for ((name, arity), scope) in KB.iter().map(|p| (p, Scope::Kb)).chain(SESSION.iter().map(|p| (p, Scope::Session))) {
         signature.stored.insert(((*name).into(), *arity), scope);
     }
     signature.turn.push(("in".into(), 2));
-    Rules::load(&[Source::new("rules/core/flow.lp", RULES)], &signature).map(Arc::new)
+    Rules::load(std::slice::from_ref(source), &signature).map(Arc::new)
 }
 
 /// An atom.
@@ -64,6 +73,11 @@ pub(super) fn atom(name: &str, args: Vec<Term>) -> Atom {
 
 fn text(t: &str) -> Term {
     Term::string(t)
+}
+
+/// The number of an edge.
+pub(super) fn number(edge: usize) -> Term {
+    Term::Int(i32::try_from(edge).unwrap_or(i32::MAX))
 }
 
 /// The flow's facts.
@@ -106,9 +120,12 @@ pub fn facts(flow: &Flow) -> Vec<Atom> {
             }
             out.extend(s.ask.iter().map(|a| atom("ask_act", vec![slot.clone(), text(a)])));
             out.extend(s.either.iter().filter(|o| **o != s.name).map(|o| atom("either", vec![slot.clone(), text(o)])));
-            for (name, holds) in
-                [("identity", s.identity), ("when_slot", s.kind.is_when()), ("text_slot", matches!(s.kind, super::SlotKind::Text | super::SlotKind::String))]
-            {
+            for (name, holds) in [
+                ("identity", s.identity),
+                ("ruled", s.only_if.is_some()),
+                ("when_slot", s.kind.is_when()),
+                ("text_slot", matches!(s.kind, super::SlotKind::Text | super::SlotKind::String)),
+            ] {
                 if holds {
                     out.push(atom(name, vec![slot.clone()]));
                 }
@@ -124,8 +141,9 @@ pub fn facts(flow: &Flow) -> Vec<Atom> {
             When::Withheld => Term::constant("withheld"),
             When::LastStep => Term::constant("last_step"),
             When::Equals(field, value) => Term::Fun("equals".into(), vec![text(field), text(value)]),
+            When::Test(_) => Term::Fun("test".into(), vec![number(n)]),
             // Free text never becomes a symbol: the condition is known by the number of its edge.
-            When::Words(_) => Term::Fun("words".into(), vec![Term::Int(i32::try_from(n).unwrap_or(i32::MAX))]),
+            When::Words(_) => Term::Fun("words".into(), vec![number(n)]),
         };
         out.push(atom("edge", vec![Term::Int(e.source), Term::Int(e.target), when]));
     }

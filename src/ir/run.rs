@@ -1,16 +1,23 @@
 //! Running a flow: what is known and was said so far, and the next act, decided by the flow rules.
 
+mod snapshot;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+pub use snapshot::Snapshot;
+
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::facts::{atom, base};
-use super::{Flow, Node, NodeKind, When};
+use super::facts::{atom, base, number as edge_number};
+use super::{Condition, Flow, Node, NodeKind, Test, When};
 use crate::reason::{Base, Budget, Outcome, ReasonError, Reasoner, Rules, decide};
 use crate::term::{Atom, Term};
+use crate::understand::flow::background::Background;
 use crate::understand::flow::cues::normal;
 use crate::understand::flow::{Ear, Heard, Known, values};
+use crate::understand::question::{Answers, Judge, Question};
 
 /// A flow with everything that is computed from it once.
 #[derive(Debug)]
@@ -23,7 +30,8 @@ pub struct Ready {
 }
 
 /// How a call came back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Class {
     /// As wished.
     Good,
@@ -76,6 +84,11 @@ pub struct Dialogue {
     class: Option<Class>,
     step: Option<usize>,
     turn: usize,
+    background: Background,
+    /// Slots whose rule in free words was found to hold; a changed slot opens the question again.
+    applies: BTreeSet<String>,
+    /// Conditions in free words that were put to somebody, with the answers.
+    pub answers: Answers,
 }
 
 /// Words by which a result says that a wish cannot be met.
@@ -105,7 +118,17 @@ impl Dialogue {
             class: None,
             step: None,
             turn: 0,
+            background: Background::default(),
+            applies: BTreeSet::new(),
+            answers: Answers::default(),
         }
+    }
+
+    /// The same dialogue, with what the agent was told beforehand: one fact a line, such as what day it is and where the speaker is.
+    #[must_use]
+    pub fn told(mut self, facts: &str) -> Self {
+        self.background = Background::read(facts);
+        self
     }
 
     /// The flow.
@@ -133,7 +156,57 @@ impl Dialogue {
     /// The speaker says something.
     pub fn hear(&mut self, text: &str) -> Heard {
         self.turn += 1;
-        self.ready.ear.hear(text, &self.awaited, &mut self.known)
+        self.ready.ear.hear(text, &self.awaited, &self.background, &mut self.known)
+    }
+
+    /// A turn of the speaker begins whose meaning is given, not heard.
+    pub fn begin(&mut self) {
+        self.turn += 1;
+    }
+
+    /// Slots that were just asked for.
+    pub fn awaited(&self) -> &[String] {
+        &self.awaited
+    }
+
+    /// Has the conditions in free words answered that bear on the next act. Without this they are taken not to hold.
+    pub fn settle(&mut self, text: &str, heard: &Heard, judge: &dyn Judge) {
+        if !heard.changed.is_empty() {
+            self.applies.clear();
+        }
+        let questions: Vec<(Option<String>, Question)> = {
+            let flow = self.flow();
+            let rules = flow.slots().into_iter().filter_map(|(_, s)| match &s.only_if {
+                Some(Condition::Words(rule)) if !self.known.values.contains_key(&s.name) && !self.applies.contains(&s.name) => {
+                    Some((Some(s.name.clone()), rule))
+                }
+                _ => None,
+            });
+            let edges = flow.edges.iter().filter_map(|e| if let When::Words(t) = &e.when { Some((None, t)) } else { None });
+            rules.chain(edges).map(|(slot, condition)| (slot, self.question(condition, text))).collect()
+        };
+        for (slot, question) in questions {
+            let holds = self.answers.settle(question, judge).holds;
+            self.applies.extend(slot.filter(|_| holds));
+        }
+    }
+
+    fn question(&self, condition: &str, text: &str) -> Question {
+        let mut known: Vec<String> = self.known.values.iter().map(|(s, v)| format!("{s} = {v}")).collect();
+        if let Some(Value::Object(fields)) = &self.result {
+            known.extend(fields.iter().map(|(k, v)| format!("{k} = {}", v.as_str().map_or_else(|| v.to_string(), str::to_owned))));
+        }
+        Question { condition: condition.to_owned(), said: text.to_owned(), known: known.join("\n") }
+    }
+
+    /// A field of the last result, or else a slot.
+    fn found(&self, field: &str) -> Option<String> {
+        let told = self.result.as_ref().and_then(|r| r.get(field)).map(|v| v.as_str().map_or_else(|| v.to_string(), str::to_owned));
+        told.or_else(|| self.known.values.get(field).cloned())
+    }
+
+    fn meets(&self, test: &Test) -> bool {
+        test.holds(self.found(&test.field).as_deref())
     }
 
     /// The next act after an utterance, or after calls that came back.
@@ -164,6 +237,7 @@ impl Dialogue {
         self.said.iter().for_each(|a| one("said", a));
         self.last.iter().for_each(|a| one("last", a));
         self.awaited.iter().for_each(|s| one("awaited", s));
+        self.background.slots(self.flow()).iter().filter(|(s, _)| !self.known.values.contains_key(s)).for_each(|(s, _)| one("default", s));
         let told = self.result.as_ref().map(|r| normal(&r.to_string())).unwrap_or_default();
         for s in heard.gave.iter().chain(&heard.changed) {
             if let Some(v) = self.known.values.get(s).map(|v| normal(v)).filter(|v| !v.is_empty() && told.contains(v.as_str())) {
@@ -177,8 +251,15 @@ impl Dialogue {
             number("stepping", node.id);
             let left = self.steps().len().saturating_sub(1).saturating_sub(step);
             number("left", i32::try_from(left).unwrap_or(i32::MAX));
+        } else if let Some(node) = self.steps_node().filter(|_| !self.steps().is_empty()) {
+            number("untold", node.id);
         }
-        for (name, holds) in [("found", self.result.is_some()), ("past_first", self.turn > 1), ("past_second", self.turn > 2)] {
+        for (name, holds) in [
+            ("found", self.result.is_some()),
+            ("past_first", self.turn > 1),
+            ("past_second", self.turn > 2),
+            ("failed", self.class.is_some_and(|c| c != Class::Good)),
+        ] {
             if holds {
                 out.push(atom(name, vec![]));
             }
@@ -205,16 +286,24 @@ impl Dialogue {
             };
             says(Term::Fun("returned".into(), vec![Term::Int(node), Term::constant(class)]));
         }
-        for (n, e) in self.flow().edges.iter().enumerate() {
-            if let When::Words(condition) = &e.when
-                && values::says(condition, text)
-            {
-                says(fun("holds", Term::Int(i32::try_from(n).unwrap_or(i32::MAX))));
+        for (_, s) in self.flow().slots() {
+            let applies = match &s.only_if {
+                Some(Condition::Test(test)) => self.meets(test),
+                Some(Condition::Words(_)) => self.applies.contains(&s.name),
+                None => false,
+            };
+            if applies {
+                says(fun("applies", Term::string(&s.name)));
             }
-            if let When::Equals(field, value) = &e.when
-                && self.result.as_ref().and_then(|r| r.get(field)).is_some_and(|v| normal(v.as_str().unwrap_or(&v.to_string())) == normal(value))
-            {
-                says(Term::Fun("value".into(), vec![Term::string(field), Term::string(value)]));
+        }
+        for (n, e) in self.flow().edges.iter().enumerate() {
+            match &e.when {
+                When::Words(condition) if self.answers.get(&self.question(condition, text)).is_some_and(|a| a.holds) => says(fun("holds", edge_number(n))),
+                When::Test(test) if self.meets(test) => says(fun("holds", edge_number(n))),
+                When::Equals(field, value) if self.found(field).is_some_and(|v| normal(&v) == normal(value)) => {
+                    says(Term::Fun("value".into(), vec![Term::string(field), Term::string(value)]));
+                }
+                _ => {}
             }
         }
         out
@@ -225,6 +314,9 @@ impl Dialogue {
         let field = self.flow().performed(self.last.as_deref()?)?.judge.as_ref()?;
         let right = normal(self.result.as_ref()?.get(field)?.as_str()?);
         let n = normal(text);
+        if values::same_answer(&right, &n) {
+            return Some("correct");
+        }
         let starts = |at: usize| !n.get(..at).and_then(|t| t.chars().next_back()).is_some_and(|c| c.is_alphanumeric() || c == '_');
         if !right.is_empty() && n.match_indices(&right).any(|(at, _)| starts(at)) {
             return Some("correct");
@@ -270,41 +362,54 @@ impl Dialogue {
         self.step = step.or(self.step);
     }
 
-    /// The words of an act: its template with the fields filled from the last result and the slots.
+    /// The words of an act: its template with the fields filled from the last result and the slots. A field that nothing fills stands in
+    /// brackets.
     pub fn words(&self, act: &str) -> String {
+        self.filled(act).0
+    }
+
+    /// The words of an act, and the fields that nothing fills.
+    pub fn filled(&self, act: &str) -> (String, Vec<String>) {
         let flow = self.flow();
         let performed = flow.performed(act);
         let reply = performed.and_then(|n| n.reply.as_deref()).unwrap_or(act);
         let Some(template) = flow.replies.get(reply) else {
-            return performed.and_then(|n| n.message.clone()).unwrap_or_default();
+            return (performed.and_then(|n| n.message.clone()).unwrap_or_default(), Vec::new());
         };
-        let mut out = String::new();
+        let (mut out, mut missing) = (String::new(), Vec::new());
         let mut rest = template.as_str();
         while let Some((before, after)) = rest.split_once('{') {
             out.push_str(before);
             let Some((field, after)) = after.split_once('}') else { break };
-            out.push_str(&self.field(field.split(':').next().unwrap_or(field)));
+            let name = field.split(':').next().unwrap_or(field);
+            match self.field(name) {
+                Some(value) => out.push_str(&value),
+                None => {
+                    out.push_str(&format!("[{}]", name.replace('_', " ")));
+                    missing.push(name.to_owned());
+                }
+            }
             rest = after;
         }
         out.push_str(rest);
-        out
+        (out, missing)
     }
 
-    fn field(&self, field: &str) -> String {
+    fn field(&self, field: &str) -> Option<String> {
         let output = self.flow().fields.get(field).map_or(field, String::as_str);
-        let at = |list: Vec<&str>, n: usize| list.get(n).map_or_else(String::new, |s| (*s).to_owned());
+        let at = |list: Vec<&str>, n: usize| list.get(n).map(|s| (*s).to_owned());
         match output {
             "$step" => return at(self.steps(), self.step.map_or(0, |s| s + 1)),
             "$detail" => return at(self.details(), self.step.unwrap_or(0)),
             _ => {}
         }
-        let value = self.result.as_ref().and_then(|r| r.get(output));
+        let value = self.result.as_ref().and_then(|r| r.get(output)).filter(|v| !v.is_null());
         match value {
-            Some(Value::String(s)) => s.clone(),
-            Some(Value::Array(l)) => l.iter().map(|v| v.as_str().map_or_else(|| v.to_string(), str::to_owned)).collect::<Vec<_>>().join(" and "),
-            Some(Value::Bool(b)) => if *b { "yes" } else { "no" }.to_owned(),
-            Some(v) => v.to_string(),
-            None => self.known.values.get(output).cloned().unwrap_or_default(),
+            Some(Value::String(s)) => Some(s.clone()),
+            Some(Value::Array(l)) => Some(l.iter().map(|v| v.as_str().map_or_else(|| v.to_string(), str::to_owned)).collect::<Vec<_>>().join(" and ")),
+            Some(Value::Bool(b)) => Some(if *b { "yes" } else { "no" }.to_owned()),
+            Some(v) => Some(v.to_string()),
+            None => self.known.values.get(output).filter(|v| !v.is_empty()).cloned(),
         }
     }
 
@@ -313,6 +418,16 @@ impl Dialogue {
         self.class = Some(class_of(result.as_ref()));
         self.result = Some(result.unwrap_or_else(|| Value::Object(serde_json::Map::new())));
         self.step = None;
+    }
+
+    /// The last call failed: what it would have told is unknown.
+    pub fn note_failure(&mut self) {
+        self.class = Some(Class::Bad);
+    }
+
+    /// Slots that the agent need not ask for, with the values it was told beforehand.
+    pub fn defaults(&self) -> BTreeMap<String, String> {
+        self.background.slots(self.flow()).into_iter().collect()
     }
 
     /// The agent performed an act in these words.

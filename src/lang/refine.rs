@@ -60,6 +60,9 @@ pub enum RefineError {
     /// The model failed, or twice proposed nothing that applies.
     #[error("the model proposed nothing usable: {0}")]
     Model(String),
+    /// The flow could not be searched.
+    #[error("the flow could not be verified: {0}")]
+    Verification(String),
     /// The recorded dialogues could not be run.
     #[error("the recorded dialogues could not be run: {0}")]
     Rehearsal(String),

@@ -1,6 +1,7 @@
 //! Understanding for dialogue flows: slots from the flow's own data (types, values, cue words, wordings), without a model.
 
 pub mod agent;
+pub mod background;
 pub mod cues;
 pub mod values;
 
@@ -9,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use regex::Regex;
 
 use crate::ir::{Flow, Role, Slot, SlotKind};
+use background::Background;
 use cues::{Signals, normal, words};
 
 /// What is known so far: slot values, and slots the speaker cannot give.
@@ -74,11 +76,12 @@ impl Ear {
     }
 
     /// Listens to an utterance after the agent asked for `asked`; what is known is brought up to date.
-    pub fn hear(&self, text: &str, asked: &[String], known: &mut Known) -> Heard {
+    pub fn hear(&self, text: &str, asked: &[String], background: &Background, known: &mut Known) -> Heard {
         let n = normal(text);
         let signals = Signals::of(text);
         let mut new = Hearing { text, n: &n, words: words(text), signals: &signals, asked, new: BTreeMap::new() };
         new.when(&self.slots);
+        new.soonest(&self.slots, background);
         new.closed_lists(&self.slots);
         new.places(&self.slots);
         new.names(&self.slots);
@@ -207,6 +210,20 @@ impl Hearing<'_> {
         let said = values::dates(self.n, asked.is_some());
         let pair = if let [a, b, ..] = said.as_slice() { Some((a.clone(), b.clone())) } else { None };
         self.ends(&dates, said, pair, asked, values::is_leaving, values::lasts_nights);
+    }
+
+    /// "As soon as possible" says day and time at once to an agent who knows the present ones.
+    fn soonest(&mut self, slots: &[Listener], background: &Background) {
+        if !values::soonest(self.n) {
+            return;
+        }
+        for (kind, now) in [(SlotKind::Day, &background.day), (SlotKind::Time, &background.time)] {
+            if let (Some(now), Some(l)) = (now, slots.iter().find(|l| l.slot.kind == kind))
+                && !self.given(&l.slot.name)
+            {
+                self.give(&l.slot.name, now.clone());
+            }
+        }
     }
 
     /// One slot takes the last value said; of two, the first is the start and the second the end.
@@ -339,7 +356,7 @@ impl Hearing<'_> {
             let asks_back = self.signals.has("question") && name.is_none();
             let cannot = self.words.len() > 6 && name.is_none() && self.signals.has("unknowing");
             let named = self.text.get(1..).is_some_and(|t| t.split_whitespace().any(|w| w.len() > 1 && w.chars().next().is_some_and(char::is_uppercase)));
-            if !asks_back && !cannot && (name.is_some() || self.words.len() <= 8 || named) {
+            if !(asks_back || cannot || name.is_none() && self.courtesy()) && (name.is_some() || self.words.len() <= 8 || named) {
                 self.give(&asked, normal(name.as_deref().unwrap_or(self.text)));
             }
         } else if let (Some(v), Some(own)) = (&name, slots.iter().find(|l| l.slot.identity)) {
@@ -406,7 +423,7 @@ impl Hearing<'_> {
     fn texts(&mut self, slots: &[Listener]) {
         for l in slots.iter().filter(|l| matches!(l.slot.kind, SlotKind::Text | SlotKind::String)) {
             let s = self.signals;
-            let asks_back = s.has("question") && self.words.len() < 14 && !s.has("unknowing") && s.has("mark");
+            let asks_back = s.has("question") && self.words.len() < 14 && !s.has("unknowing") && s.has("mark") || self.courtesy();
             if self.asked.contains(&l.slot.name) {
                 if !s.has("greeting_only") && !asks_back {
                     self.give(&l.slot.name, self.n);
@@ -423,10 +440,18 @@ impl Hearing<'_> {
         }
     }
 
+    /// Thanks or a farewell, and nothing else: no answer to what was asked.
+    fn courtesy(&self) -> bool {
+        let s = self.signals;
+        let parts = s.has("bye") || s.has("done") || s.has("thanks") && !s.has("deny");
+        parts && self.new.is_empty() && self.words.len() <= 8 && !s.has("book") && values::digits(self.n).is_empty()
+    }
+
     /// Asked and answered, in whatever words: anything short that is no question counts as the answer.
     fn in_other_words(&mut self, slots: &[Listener]) {
         let s = self.signals;
-        if s.has("mark") || s.has("greeting_only") || cues::QUESTION_START.is_match(self.n) || (s.has("unknowing") && !s.has("indifferent")) {
+        if self.courtesy() || s.has("mark") || s.has("greeting_only") || cues::QUESTION_START.is_match(self.n) || (s.has("unknowing") && !s.has("indifferent"))
+        {
             return;
         }
         for l in slots.iter().filter(|l| self.asked.contains(&l.slot.name)) {

@@ -22,6 +22,8 @@ struct Raw {
 struct Scenario {
     #[serde(rename = "Happy", default)]
     happy: bool,
+    #[serde(rename = "WizardTask", default)]
+    told: String,
     #[serde(rename = "MultiTask", default)]
     multi: bool,
     #[serde(rename = "WizardCapabilities", default)]
@@ -60,6 +62,8 @@ pub struct Dialogue {
     pub task: String,
     /// Marked as happy in the data set.
     pub happy: bool,
+    /// What the agent was told beforehand.
+    pub told: String,
     /// The speaker followed instructions.
     pub guided: bool,
     /// Its events with their place in the file.
@@ -124,7 +128,7 @@ fn dialogue(raw: Raw) -> Option<Dialogue> {
         };
         Some((n, event))
     });
-    Some(Dialogue { id, task, happy: raw.scenario.happy, guided, events: events.collect() })
+    Some(Dialogue { id, task, happy: raw.scenario.happy, told: raw.scenario.told, guided, events: events.collect() })
 }
 
 /// Given states by dialogue and event of the speaker's utterance.

@@ -7,10 +7,11 @@ use serde_json::Value;
 
 use super::data::{Dialogue, Event, States};
 use super::{Protocol, StarError};
-use crate::ir::NodeKind;
 use crate::ir::run::{self, Class, Decision, Next, Ready, class_of};
+use crate::ir::{NodeKind, SlotKind};
 use crate::reason::Reasoner;
-use crate::understand::flow::Heard;
+use crate::understand::flow::{Heard, Known};
+use crate::understand::question::ByWords;
 
 /// One prediction.
 #[derive(Debug)]
@@ -33,8 +34,8 @@ pub struct Example {
     pub called: bool,
     /// So did the human agent.
     pub gold_called: bool,
-    /// The last decision, for its proof.
-    pub decision: Decision,
+    /// The decisions of the turn, for their proofs: the calls, then the act.
+    pub decisions: Vec<Decision>,
 }
 
 /// A dialogue to replay.
@@ -64,7 +65,7 @@ struct Turn<'a> {
 impl Replay<'_> {
     /// Predicts every example of the dialogue.
     pub fn run(&self) -> Result<Vec<Example>, StarError> {
-        let mut state = run::Dialogue::new(self.flow.clone());
+        let mut state = run::Dialogue::new(self.flow.clone()).told(&self.dialogue.told);
         let mut before: BTreeMap<String, String> = BTreeMap::new();
         let mut out = Vec::new();
         let events = &self.dialogue.events;
@@ -72,12 +73,14 @@ impl Replay<'_> {
         for (n, start) in starts.iter().enumerate() {
             let end = starts.get(n + 1).copied().unwrap_or(events.len());
             let Some(((at, Event::User(text)), rest)) = events.get(*start..end).and_then(<[_]>::split_first) else { continue };
+            let earlier = state.known.clone();
             let mut heard = state.hear(text);
             if let Some(states) = self.states {
                 let given = states.get(&(self.dialogue.id, *at)).cloned().unwrap_or_default();
-                self.take(&mut state, &mut heard, &before, &given);
+                take(&mut state, &mut heard, &earlier, &before, &given);
                 before = given;
             }
+            state.settle(text, &heard, &ByWords);
             let turn = Turn { text, heard, rest };
             if self.protocol == Protocol::P5 {
                 out.extend(self.whole_turn(&state, &turn)?);
@@ -89,17 +92,6 @@ impl Replay<'_> {
         Ok(out)
     }
 
-    /// The given state replaces the engine's own; a slot that was asked for twice counts as answered even if the state never holds it.
-    fn take(&self, state: &mut run::Dialogue, heard: &mut Heard, before: &BTreeMap<String, String>, given: &BTreeMap<String, String>) {
-        heard.gave = given.keys().filter(|k| !before.contains_key(*k)).cloned().collect();
-        heard.changed = given.iter().filter(|(k, v)| before.get(*k).is_some_and(|o| o != *v)).map(|(k, _)| k.clone()).collect();
-        let mut values = given.clone();
-        for (s, _) in state.asked().clone().into_iter().filter(|(_, n)| *n >= 2) {
-            values.entry(s).or_default();
-        }
-        state.known.values = values;
-    }
-
     /// One act per turn; the calls it takes are made with the results the human agent got in the same turn.
     fn whole_turn(&self, state: &run::Dialogue, turn: &Turn<'_>) -> Result<Option<Example>, StarError> {
         let Some(place) = turn.rest.iter().position(|(_, e)| matches!(e, Event::Act(..))) else { return Ok(None) };
@@ -108,14 +100,17 @@ impl Replay<'_> {
         let mut state = state.clone();
         let mut called = false;
         let mut decision = state.next(turn.text, &turn.heard, None, self.reasoner)?;
+        let mut decisions = Vec::new();
         for _ in 0..MAX_CALLS {
             let Next::Call(node) = decision.next else { break };
             called = true;
             let class = self.call(&mut state, node, &results);
+            decisions.push(decision);
             decision = state.next(turn.text, &turn.heard, Some((node, class)), self.reasoner)?;
         }
         let predicted = self.label(&decision.next);
-        Ok(Some(self.example(*event, gold, gold_text, predicted, &state, called, !results.is_empty(), decision)))
+        decisions.push(decision);
+        Ok(Some(self.example(*event, gold, gold_text, predicted, &state, called, !results.is_empty(), decisions)))
     }
 
     /// What a call gives: the recorded result of the same kind of call in this turn, or, when there is none, the outcome that was hoped for.
@@ -156,7 +151,7 @@ impl Replay<'_> {
                 let decision = state.next(turn.text, &turn.heard, pending, self.reasoner)?;
                 let predicted = self.label(&decision.next);
                 let (called, gold_called) = (matches!(decision.next, Next::Call(_)), matches!(e, Event::Query(_)));
-                out.push(self.example(*event, &gold, gold_text, predicted, state, called, gold_called, decision));
+                out.push(self.example(*event, &gold, gold_text, predicted, state, called, gold_called, vec![decision]));
             }
             match e {
                 Event::Query(v) => last_call = calls.iter().find(|(_, x)| x == v).or_else(|| calls.first()).map_or(0, |(id, _)| *id),
@@ -190,7 +185,7 @@ impl Replay<'_> {
         state: &run::Dialogue,
         called: bool,
         gold_called: bool,
-        decision: Decision,
+        decisions: Vec<Decision>,
     ) -> Example {
         let text = if gold_text.is_empty() { String::new() } else { state.words(&predicted) };
         Example {
@@ -203,13 +198,41 @@ impl Replay<'_> {
             gold_text: gold_text.to_owned(),
             called,
             gold_called,
-            decision,
+            decisions,
         }
     }
 }
 
 fn query(variant: &str) -> String {
     if variant.is_empty() { "query".to_owned() } else { format!("query_{variant}") }
+}
+
+/// Kinds whose values are whatever the speaker says; for all others the engine's own ear knows what a value looks like.
+fn is_open(kind: SlotKind) -> bool {
+    matches!(kind, SlotKind::Name | SlotKind::Place | SlotKind::String | SlotKind::Text)
+}
+
+/// The given state's values replace the engine's own. A state that was made from the calls of the human agent leaves out what he did not use in
+/// one and holds some values before they were said: so a slot that it lacks keeps what the engine heard, a value of a closed kind counts once it
+/// was heard or asked for, and what the speaker says he cannot give is not known.
+fn take(state: &mut run::Dialogue, heard: &mut Heard, earlier: &Known, before: &BTreeMap<String, String>, given: &BTreeMap<String, String>) {
+    let own = std::mem::take(&mut state.known.values);
+    let flow = state.flow();
+    let open = |s: &str| flow.slot(s).is_some_and(|s| is_open(s.kind));
+    let counts =
+        |s: &String| (open(s) && !state.known.refused.contains(s)) || own.contains_key(s) || state.asked().contains_key(s) && !state.known.refused.contains(s);
+    let given: BTreeMap<String, String> = given.iter().filter(|(s, _)| counts(s)).map(|(s, v)| (s.clone(), v.clone())).collect();
+    heard.gave.retain(|s| !given.contains_key(s));
+    heard.changed.retain(|s| !given.contains_key(s));
+    heard.gave.extend(given.keys().filter(|s| !before.contains_key(*s) && !earlier.values.contains_key(*s)).cloned());
+    heard.changed.extend(given.iter().filter(|(s, v)| before.get(*s).is_some_and(|o| o != *v)).map(|(s, _)| s.clone()));
+    let mut values = own;
+    // Asked for twice and answered somehow, it is not asked for again.
+    for (s, _) in state.asked().clone().into_iter().filter(|(_, n)| *n >= 2) {
+        values.entry(s).or_default();
+    }
+    values.extend(given);
+    state.known.values = values;
 }
 
 /// The calls of a turn with their results.

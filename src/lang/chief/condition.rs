@@ -1,6 +1,6 @@
 //! The condition language: what authors write on edges and in slot rules, as far as it can be read without a model.
 
-use crate::ir::When;
+use crate::ir::{Compare, Test, When};
 
 /// What a slot's rule says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -11,6 +11,8 @@ pub enum SlotRule {
     Required,
     /// One of these is enough.
     Either(Vec<String>),
+    /// It is asked for only where a comparison holds.
+    OnlyIf(Test),
     /// Something else.
     Words,
 }
@@ -37,11 +39,12 @@ pub fn edge(text: Option<&str>) -> Result<When, NoValue> {
     if has("last") && has("step") {
         return Ok(When::LastStep);
     }
-    if let Some((left, right)) = comparison(text) {
-        if right.is_empty() || left.is_empty() {
+    if let Some(test) = comparison(text) {
+        let needs = !matches!(test.how, Compare::Known | Compare::Unknown);
+        if test.field.is_empty() || needs && test.value.is_empty() {
             return Err(NoValue);
         }
-        return Ok(When::Equals(left, right));
+        return Ok(if test.how == Compare::Is { When::Equals(test.field, test.value) } else { When::Test(test) });
     }
     if has("user") && (has("missing") || has("cannot") || has("not") || has("without")) {
         return Ok(When::Withheld);
@@ -61,17 +64,48 @@ pub fn edge(text: Option<&str>) -> Result<When, NoValue> {
     Ok(When::Words(text.to_owned()))
 }
 
-/// `left = right`, `left == right`, `left equals right`, `left is right`.
-fn comparison(text: &str) -> Option<(String, String)> {
+/// Signs and words of comparison, the longer ones before those they begin with.
+const SIGNS: [(&str, Compare); 24] = [
+    ("!=", Compare::IsNot),
+    (">=", Compare::AtLeast),
+    ("<=", Compare::AtMost),
+    ("==", Compare::Is),
+    (">", Compare::More),
+    ("<", Compare::Less),
+    ("=", Compare::Is),
+    (" is not equal to", Compare::IsNot),
+    (" does not equal", Compare::IsNot),
+    (" is equal to", Compare::Is),
+    (" equals to", Compare::Is),
+    (" equals", Compare::Is),
+    (" is greater than", Compare::More),
+    (" is more than", Compare::More),
+    (" is less than", Compare::Less),
+    (" is at least", Compare::AtLeast),
+    (" is at most", Compare::AtMost),
+    (" is not known", Compare::Unknown),
+    (" is unknown", Compare::Unknown),
+    (" is missing", Compare::Unknown),
+    (" is known", Compare::Known),
+    (" is given", Compare::Known),
+    (" is not", Compare::IsNot),
+    (" is", Compare::Is),
+];
+
+/// `left = right`, `left is at least right`, `left is known`, …
+fn comparison(text: &str) -> Option<Test> {
     let text = text.trim();
-    for sign in ["==", "=", " equals to", " is equal to", " equals"] {
-        if let Some((left, right)) = text.split_once(sign) {
-            return Some((name(left), value(right)));
+    for (sign, how) in SIGNS {
+        let Some((left, right)) = text.split_once(sign) else { continue };
+        let ends = sign.ends_with(|c: char| !c.is_alphabetic()) || !right.starts_with(char::is_alphanumeric);
+        // "the room is free" is a sentence, "Status is free" a comparison: before a word, an output is written as one word.
+        let spelt = sign.ends_with(char::is_alphabetic) && !sign.contains("equal");
+        let complete = !matches!(how, Compare::Known | Compare::Unknown) || right.trim().is_empty();
+        if ends && complete && (!spelt || left.split_whitespace().count() == 1) {
+            return Some(Test { field: name(left), how, value: value(right) });
         }
     }
-    let (left, right) = text.split_once(" is ").or_else(|| text.strip_suffix(" is").map(|l| (l, "")))?;
-    // "the room is free" is a sentence, "Status is free" a comparison: an output is written as one word.
-    (left.split_whitespace().count() == 1).then(|| (name(left), value(right)))
+    None
 }
 
 fn name(text: &str) -> String {
@@ -86,6 +120,9 @@ fn value(text: &str) -> String {
 pub fn slot(text: &str, slots: &[&str]) -> SlotRule {
     let w = words(text);
     let has = |s: &str| w.iter().any(|x| x == s);
+    if let Some(test) = only_if(text, slots) {
+        return SlotRule::OnlyIf(test);
+    }
     let mut named: Vec<String> = slots.iter().filter(|s| w.iter().any(|x| x == &s.to_lowercase())).map(|s| (*s).to_owned()).collect();
     named.dedup();
     if (has("either") || has("or") || has("one")) && named.len() >= 2 {
@@ -98,6 +135,29 @@ pub fn slot(text: &str, slots: &[&str]) -> SlotRule {
         return SlotRule::Required;
     }
     SlotRule::Words
+}
+
+/// "only if `slot` is `value`", "ask unless `slot` is known": a comparison of a slot after one of these words.
+fn only_if(text: &str, slots: &[&str]) -> Option<Test> {
+    let lower = text.to_lowercase();
+    let (at, word) = [" if ", " when ", " unless "].iter().filter_map(|w| Some((format!(" {lower}").find(w)?, *w))).min()?;
+    let condition = text.get(at + word.len() - 1..)?.trim_end_matches('.');
+    let mut test = comparison(condition)?;
+    test.field = slots.iter().find(|s| s.eq_ignore_ascii_case(&test.field)).map(|s| (*s).to_owned())?;
+    if word == " unless " {
+        test.how = match test.how {
+            Compare::Is => Compare::IsNot,
+            Compare::IsNot => Compare::Is,
+            Compare::More => Compare::AtMost,
+            Compare::Less => Compare::AtLeast,
+            Compare::AtLeast => Compare::Less,
+            Compare::AtMost => Compare::More,
+            Compare::Known => Compare::Unknown,
+            Compare::Unknown => Compare::Known,
+        };
+    }
+    let needs = !matches!(test.how, Compare::Known | Compare::Unknown);
+    (!needs || !test.value.is_empty()).then_some(test)
 }
 
 #[cfg(test)]
@@ -118,6 +178,10 @@ mod tests {
             ("Yes and last step", When::LastStep),
             ("result equals \"late\"", When::Equals("result".into(), "late".into())),
             ("Status is free", When::Equals("Status".into(), "free".into())),
+            ("Price > 100", When::Test(Test { field: "Price".into(), how: Compare::More, value: "100".into() })),
+            ("Guests is at least 8", When::Test(Test { field: "Guests".into(), how: Compare::AtLeast, value: "8".into() })),
+            ("Status is not free", When::Test(Test { field: "Status".into(), how: Compare::IsNot, value: "free".into() })),
+            ("Phone is known", When::Test(Test { field: "Phone".into(), how: Compare::Known, value: String::new() })),
             ("the guest seems to be angry today", When::Words("the guest seems to be angry today".into())),
         ];
         for (text, want) in cases {
@@ -134,5 +198,9 @@ mod tests {
         assert_eq!(slot("either leave_at or arrive_by is sufficient", &slots), SlotRule::Either(vec!["leave_at".into(), "arrive_by".into()]));
         assert_eq!(slot("optional", &slots), SlotRule::Optional);
         assert_eq!(slot("only ask on weekends", &slots), SlotRule::Words);
+        let test = |how, value: &str| SlotRule::OnlyIf(Test { field: "day".into(), how, value: value.into() });
+        assert_eq!(slot("ask only if day is sunday", &slots), test(Compare::Is, "sunday"));
+        assert_eq!(slot("Unless Day is known.", &slots), test(Compare::Unknown, ""));
+        assert_eq!(slot("only when the weather is fine", &slots), SlotRule::Words);
     }
 }

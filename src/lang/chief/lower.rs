@@ -12,7 +12,7 @@ use super::error;
 use super::parse::{Data, Value};
 use super::syntax::{self, Document};
 use crate::diag::{Diagnostic, Source};
-use crate::ir::{Answer, Anywhere, Edge, Flow, Function, Node, NodeKind, Role, Slot, SlotKind, When};
+use crate::ir::{Answer, Anywhere, Condition, Edge, Flow, Function, Node, NodeKind, Role, Slot, SlotKind, When};
 
 const KINDS: [&str; 5] = ["request", "request_optional", "external_action", "inform", "inform_and_confirm"];
 const INTENTS: [&str; 5] = ["greeting", "goodbye", "anything_else", "out_of_scope", "nothing_found"];
@@ -144,12 +144,17 @@ impl Lowering<'_> {
         });
         let mut required = !optional && flag(v, "required").unwrap_or(true) && !flag(v, "optional").unwrap_or(false);
         let mut either = Vec::new();
+        let mut only_if = None;
         if let Some((rule, span)) = v.get("rule").and_then(|r| Some((r.text()?, r.span.clone()))) {
             match condition::slot(rule, names) {
                 SlotRule::Optional => required = false,
                 SlotRule::Required => required = true,
                 SlotRule::Either(slots) => either = slots,
-                SlotRule::Words => self.found.push(error::rule_in_words(self.source, span, rule)),
+                SlotRule::OnlyIf(test) => only_if = Some(Condition::Test(test)),
+                SlotRule::Words => {
+                    self.found.push(error::rule_in_words(self.source, span, rule));
+                    only_if = Some(Condition::Words(rule.to_owned()));
+                }
             }
         }
         let mut cues = v.get("cues").map(Value::texts).unwrap_or_default();
@@ -173,6 +178,7 @@ impl Lowering<'_> {
             also_asked_by: v.get("also_asked_by").map(Value::texts).unwrap_or_default(),
             required,
             either,
+            only_if,
             origin: self.source.origin(v.span.clone()),
         }
     }

@@ -8,7 +8,7 @@ use serde_json::{Map, json};
 use super::RefineError;
 use super::patch::{Change, Patch, flow_json};
 use super::remarks::{SlotAt, View, flow_title};
-use super::weigh::{Failed, Rehearsal, weigh};
+use super::weigh::{Failed, Rehearsal, compare};
 use crate::diag::Source;
 
 /// A single slip is no reason to change a flow.
@@ -36,7 +36,7 @@ pub fn from_failures(source: &Source, rehearse: &Rehearsal<'_>) -> Result<Patch,
         let mut best: Option<Step> = None;
         for change in suggestions(&View::new(&now)?, &failed) {
             let one = Patch { changes: vec![change.clone()], ..Patch::default() };
-            let Ok(weighed) = weigh(&now, &one, Some(rehearse)) else { continue };
+            let Ok(weighed) = compare(&now, &one, Some(rehearse)) else { continue };
             let objected = !weighed.objections().is_empty();
             let Some(measure) = weighed.after_measure.filter(|m| m.right > right && !objected) else { continue };
             let rank = (measure.right, Reverse(weight(&change)));

@@ -8,18 +8,6 @@ fn table() -> Source {
     Source::new("table.json", include_str!("../../../tests/data/refine/table.json"))
 }
 
-/// A model whose replies were written down: the last entry all of whose words stand in the prompt.
-fn cassette(prompt: &str) -> Result<String, String> {
-    #[derive(serde::Deserialize)]
-    struct Entry {
-        asks: Vec<String>,
-        says: String,
-    }
-    let entries: Vec<Entry> = serde_json::from_str(include_str!("../../../tests/data/refine/cassette.json")).unwrap();
-    let found = entries.into_iter().rev().find(|e| e.asks.iter().all(|a| prompt.contains(a)));
-    found.map(|e| e.says).ok_or_else(|| "not on the cassette".to_owned())
-}
-
 fn lines(remark: &str) -> Vec<String> {
     let before = table();
     let patch = from_remark(&before, remark).unwrap_or_else(|e| panic!("{remark}: {e}"));
@@ -146,14 +134,6 @@ fn failed_dialogues_lead_to_the_changes_that_they_bear_out() {
 }
 
 #[test]
-fn a_model_may_correct_itself_once() {
-    let before = table();
-    let patch = from_model(&before, "The phone number is nobody's business", &cassette).unwrap();
-    assert_eq!(weigh(&before, &patch, None).unwrap().difference.lines, ["- node 1, slot `PhoneNumber`"]);
-    assert!(matches!(from_model(&before, "something that was never recorded", &cassette), Err(RefineError::Model(_))));
-}
-
-#[test]
 fn prose_becomes_a_first_flow() {
     let prose = "Greet the user. Ask for their name, the day and the start time. Optionally ask for a message. Then check the availability. \
                  If it is available, ask whether they want to book. If they agree, book the room and tell them the reference number. \
@@ -168,10 +148,4 @@ fn prose_becomes_a_first_flow() {
     let edges: Vec<String> = flow.edges.iter().map(|e| format!("{}->{} {}", e.source, e.target, e.text.clone().unwrap_or_default())).collect();
     insta::assert_snapshot!(edges.join("\n"));
     assert_eq!(first.not_understood, ["Bananas are yellow"]);
-}
-
-#[test]
-fn a_model_drafts_too() {
-    let first = draft_by_model("bicycles", "A shop that lends bicycles by the day.", &cassette).unwrap();
-    assert!(chief::read(&first.source).0.is_some());
 }

@@ -1,6 +1,7 @@
 //! Weighs a change: findings, difference and recorded dialogues before and after, and what speaks against writing it.
 
 use std::fmt;
+use std::sync::Arc;
 
 use serde::Serialize;
 
@@ -8,7 +9,13 @@ use super::RefineError;
 use super::difference::{Difference, difference};
 use super::patch::{Patch, apply};
 use crate::diag::{Diagnostic, Severity, Source};
+use crate::ir::facts;
+use crate::ir::run::Ready;
+use crate::ir::verify::{Broken, Verified, verify};
 use crate::lang::chief;
+
+/// Situations that are visited on either side.
+const SITUATIONS: usize = 200;
 
 /// A turn that a flow got wrong.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -50,14 +57,26 @@ pub struct Weighed {
     pub new_findings: Vec<Diagnostic>,
     /// Findings that it settles.
     pub settled_findings: Vec<Diagnostic>,
+    /// What a speaker can lead the old flow to; none when it cannot run.
+    pub before_verified: Option<Verified>,
+    /// The same of the new flow.
+    pub after_verified: Option<Verified>,
     /// The recorded dialogues before, if there are any.
     pub before_measure: Option<Measure>,
     /// The recorded dialogues after.
     pub after_measure: Option<Measure>,
 }
 
-/// Applies a patch to a copy and looks at both sides.
+/// Applies a patch to a copy and looks at both sides: findings, what a speaker can lead either to, recorded dialogues.
 pub fn weigh(before: &Source, patch: &Patch, rehearse: Option<&Rehearsal<'_>>) -> Result<Weighed, RefineError> {
+    let mut weighed = compare(before, patch, rehearse)?;
+    weighed.before_verified = verified(before)?;
+    weighed.after_verified = verified(&weighed.after)?;
+    Ok(weighed)
+}
+
+/// The same without the search, for trying out many changes.
+pub(super) fn compare(before: &Source, patch: &Patch, rehearse: Option<&Rehearsal<'_>>) -> Result<Weighed, RefineError> {
     let after = apply(before, patch)?;
     let (old, new) = (chief::read(before).1, chief::read(&after).1);
     let other = |d: &Diagnostic, all: &[Diagnostic]| !all.iter().any(|x| x.code == d.code && x.message == d.message);
@@ -70,10 +89,30 @@ pub fn weigh(before: &Source, patch: &Patch, rehearse: Option<&Rehearsal<'_>>) -
     let was_broken = old.iter().any(|d| d.severity == Severity::Error);
     let before_measure = run(before, was_broken)?;
     let after_measure = run(&after, broken)?;
-    Ok(Weighed { difference: difference(before, &after)?, after, new_findings, settled_findings, before_measure, after_measure })
+    let difference = difference(before, &after)?;
+    Ok(Weighed { difference, after, new_findings, settled_findings, before_verified: None, after_verified: None, before_measure, after_measure })
+}
+
+/// Searches a flow, if it has no errors.
+fn verified(source: &Source) -> Result<Option<Verified>, RefineError> {
+    let (Some(flow), found) = chief::read(source) else { return Ok(None) };
+    if found.iter().any(|d| d.severity == Severity::Error) {
+        return Ok(None);
+    }
+    let failed = |e: &dyn fmt::Display| RefineError::Verification(e.to_string());
+    let rules = facts::rules().map_err(|found| failed(&found.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")))?;
+    let ready = Ready::new(&rules, flow).map_err(|e| failed(&e))?;
+    verify(&Arc::new(ready), SITUATIONS).map(Some).map_err(|e| failed(&e))
 }
 
 impl Weighed {
+    /// Properties that the change breaks.
+    pub fn newly_broken(&self) -> Vec<&Broken> {
+        let old = self.before_verified.as_ref().map(|v| v.broken.as_slice()).unwrap_or_default();
+        let new = self.after_verified.as_ref().map(|v| v.broken.as_slice()).unwrap_or_default();
+        new.iter().filter(|b| !old.iter().any(|o| o.property == b.property && o.what == b.what)).collect()
+    }
+
     /// What speaks against writing the change; empty when nothing does.
     pub fn objections(&self) -> Vec<String> {
         let mut out: Vec<String> = Vec::new();
@@ -81,6 +120,7 @@ impl Weighed {
             out.push("nothing changes".to_owned());
         }
         out.extend(self.new_findings.iter().filter(|d| d.severity == Severity::Error).map(|d| format!("{}: {}", d.origin, d.message)));
+        out.extend(self.newly_broken().iter().map(|b| format!("breaks {b}")));
         if let (Some(b), Some(a)) = (&self.before_measure, &self.after_measure)
             && a.right < b.right
         {
@@ -98,6 +138,16 @@ impl fmt::Display for Weighed {
         }
         for d in &self.settled_findings {
             writeln!(f, "settled: {}", d.message)?;
+        }
+        if let (Some(b), Some(a)) = (&self.before_verified, &self.after_verified) {
+            writeln!(
+                f,
+                "verified: {} situations and {} broken properties before, {} and {} after",
+                b.situations,
+                b.broken.len(),
+                a.situations,
+                a.broken.len()
+            )?;
         }
         if let (Some(b), Some(a)) = (&self.before_measure, &self.after_measure) {
             writeln!(f, "recorded turns right: {} of {} before, {} of {} after", b.right, b.total, a.right, a.total)?;

@@ -679,7 +679,7 @@ impl<'a> Chart<'a> {
             });
             // "A new taco" says a kind and no name.
             let real = real && !self.is_new_kind(start, end);
-            let last_is_thing = !self.model.fillers.contains(&t.id) && !(strict && self.model.phrase.has("small", t.id));
+            let last_is_thing = !(self.model.fillers.contains(&t.id) || strict && self.model.phrase.has("small", t.id));
             // A name that stops before a further word is half a name.
             let cut =
                 self.tokens.get(end).is_some_and(|n| n.kind == Kind::Word && !self.model.phrase.has("name_end", n.id) && !self.model.fillers.contains(&n.id));

@@ -20,7 +20,7 @@ macro_rules! patterns {
 }
 
 patterns! {
-    BYE = r"\b(good ?bye|bye|bye-bye|see you|see ya|good night|goodnight|farewell|take care|have a (?:great|good|nice|wonderful|lovely|awesome|fantastic|blessed|amazing) (?:day|one|night|evening|week|weekend|time|rest)|cya|later gator|so long|gotta go|ciao|cheers)\b";
+    BYE = r"\b(good ?bye|bye|bye-bye|see you|see ya|good night|goodnight|farewell|take care|have a (?:great|good|nice|wonderful|lovely|awesome|fantastic|blessed|amazing) (?:day|one|night|evening|week|weekend|time|rest)|(?:good|great|nice) day|cya|later gator|so long|gotta go|ciao|cheers)\b";
     THANKS = r"\b(thank(?:s| you|you| u)|thx|thanx|ty|appreciate)\b";
     DONE = r"\b(that(?:'s|s| is| was| will be| would be|'ll be) (?:all|it|everything)\b|that(?:'ll| will| would|'d) (?:do|be) (?:it|all)|nothing else|no(?:thing)? more|i'?m (?:all )?(?:good|done|set|finished)\b|all set|all good|i am (?:good|done|all set)|that(?:'s| is) (?:about )?all|not (?:right now|today|at the moment|at this time)|nope|all i need(?:ed)?|we'?re done|i'm all|that concludes|stop here)";
     AFFIRM = r"\b(yes|yeah|yep|yup|yea|ya|sure|absolutely|definitely|of course|go ahead|please do|book it|do it|sounds? (?:good|great|perfect|awesome|fantastic|nice|wonderful)|perfect|ok|okay|k|alright|great|that works|works for me|fine|awesome|excellent|please|correct|right|confirm|cool|wonderful|fantastic|amazing|proceed|continue|next|go on|that'?s good|let'?s do|good|reserve it|lock it in|got it|affirmative|indeed|i do|i would|works|ready|move on)\b";

@@ -1,0 +1,75 @@
+//! What an agent was told before the dialogue: what day and time it is, where the speaker is.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::cues::{normal, pattern};
+use super::values;
+use crate::ir::{Flow, Role, SlotKind};
+
+/// Facts about the present that the agent has from elsewhere.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Background {
+    /// The day.
+    pub day: Option<String>,
+    /// The time of day.
+    pub time: Option<String>,
+    /// Where the speaker is, or lives.
+    pub place: Option<String>,
+}
+
+static PLACE: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?i)\b(?:location is|lives in|(?:is|are) (?:currently |now )?(?:at|in))\s+(?:the )?([^\n.]+)"));
+static NOW: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?i)\b(?:today|right now|it) is\b|\bit's\b|\bcurrent (?:day|time)\b"));
+
+impl Background {
+    /// Reads facts, one a line.
+    pub fn read(facts: &str) -> Self {
+        let mut out = Self::default();
+        for line in facts.lines() {
+            if let Some(place) = PLACE.captures(line).and_then(|c| c.get(1)) {
+                out.place = Some(place.as_str().trim().to_owned());
+            } else if NOW.is_match(line) {
+                let n = normal(line);
+                out.day = values::days(&n).into_iter().find(|d| values::DAYS.contains(&d.as_str())).or(out.day);
+                out.time = values::times(&n, false).into_iter().next().or(out.time);
+            }
+        }
+        out
+    }
+
+    /// The slots that need not be asked for, with the values they have by default: where a way starts, when somebody who is there sets out,
+    /// and a listed value that is the speaker's own place.
+    pub fn slots(&self, flow: &Flow) -> Vec<(String, String)> {
+        let mut out = Vec::new();
+        let Some(place) = &self.place else { return out };
+        let mut sets_out = false;
+        for (_, s) in flow.slots() {
+            let starts = s.kind == SlotKind::Place && s.role == Some(Role::From);
+            let listed = s.kind == SlotKind::Categorical && s.role.is_none() && s.values.iter().any(|v| v.eq_ignore_ascii_case(place));
+            if starts || listed {
+                out.push((s.name.clone(), place.clone()));
+                sets_out |= starts;
+            }
+        }
+        if let (true, Some(time)) = (sets_out, &self.time) {
+            let when = flow.slots().into_iter().find(|(_, s)| s.kind == SlotKind::Time);
+            out.extend(when.map(|(_, s)| (s.name.clone(), time.clone())));
+        }
+        out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn facts_about_the_present_are_read() {
+        let b = Background::read("Help the speaker.\n* Right now it is Monday, 8 pm\n* The user lives in New York City");
+        assert_eq!((b.day.as_deref(), b.time.as_deref(), b.place.as_deref()), (Some("monday"), Some("8"), Some("New York City")));
+        let b = Background::read("* At the beginning of the conversation, the user's location is Craig and Center\n* Today is Sunday");
+        assert_eq!((b.day.as_deref(), b.place.as_deref()), (Some("sunday"), Some("Craig and Center")));
+        assert_eq!(Background::read("Tell the user the weather."), Background::default());
+    }
+}

@@ -1,0 +1,202 @@
+//! Yes-or-no questions about conditions in an author's own words: put to a model when one is configured, else answered by the words that
+//! condition and situation share. Every answer is kept, so that the same question is answered alike for the rest of the conversation.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::flow::cues::{normal, words};
+use crate::llm::{BlockingModel, ChatRequest, Message, Shape};
+use crate::state::Conversation;
+
+/// What is asked: whether a condition holds in a situation.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Question {
+    /// The condition, in its author's words.
+    pub condition: String,
+    /// What was just said.
+    pub said: String,
+    /// What is known: slots and the last result, one a line.
+    pub known: String,
+}
+
+/// An answer, and who gave it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Answer {
+    /// Whether the condition holds.
+    pub holds: bool,
+    /// `model`, or `words` for the comparison of words.
+    pub by: String,
+}
+
+/// Somebody who answers such questions. It decides nothing: its answer is one more input of the rules.
+pub trait Judge: Send + Sync {
+    /// Answers a question.
+    fn judge(&self, question: &Question) -> Answer;
+}
+
+/// A condition holds when more than this share of its telling words is said or known.
+pub const THRESHOLD: f64 = 0.5;
+
+/// The comparison of words, without a model.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ByWords;
+
+impl Judge for ByWords {
+    fn judge(&self, q: &Question) -> Answer {
+        Answer { holds: similarity(q) > THRESHOLD, by: "words".to_owned() }
+    }
+}
+
+/// Words of a condition that say nothing about when it holds.
+const EMPTY: [&str; 44] = [
+    "the", "a", "an", "is", "are", "was", "be", "to", "of", "it", "its", "that", "this", "user", "users", "customer", "speaker", "guest", "they", "their",
+    "if", "when", "and", "or", "in", "on", "for", "says", "said", "wants", "want", "asks", "ask", "asked", "only", "should", "must", "needed", "with", "has",
+    "have", "by", "slot", "unless",
+];
+const NEGATIONS: [&str; 9] = ["not", "no", "never", "nothing", "nobody", "without", "cannot", "unless", "neither"];
+
+/// How much of a condition's telling words is in a situation, 0 to 1. A condition that denies is not met by words that affirm, nor the other
+/// way round.
+pub fn similarity(q: &Question) -> f64 {
+    let heard: Vec<String> = words(&q.said).into_iter().chain(words(&q.known)).collect();
+    let denies = |list: &[String]| list.iter().any(|w| NEGATIONS.contains(&w.as_str()) || w.ends_with("n't"));
+    let own = words(&normal(&q.condition));
+    let negated = denies(&own);
+    let telling: Vec<&String> = own.iter().filter(|w| !EMPTY.contains(&w.as_str()) && !NEGATIONS.contains(&w.as_str()) && !w.ends_with("n't")).collect();
+    if telling.is_empty() || negated != denies(&words(&q.said)) {
+        return 0.0;
+    }
+    // Beginnings count, so that `cancel` meets `cancelling`.
+    let near = |w: &str| {
+        heard.iter().any(|h| h == w || w.len() >= 5 && w.chars().zip(h.chars()).take_while(|(a, b)| a == b).count() >= w.len().min(h.len()).max(5) - 1)
+    };
+    let found = telling.iter().filter(|w| near(w)).count();
+    #[expect(clippy::cast_precision_loss, reason = "counts of words")]
+    let share = found as f64 / telling.len() as f64;
+    share
+}
+
+/// The instruction that precedes every question.
+const PROMPT: &str = include_str!("../../prompts/core/question.txt");
+
+/// A model, with the comparison of words for when it fails.
+#[derive(Debug)]
+pub struct ByModel {
+    model: BlockingModel,
+    conversation: Conversation,
+}
+
+impl ByModel {
+    /// Asks a model on a conversation's account.
+    pub fn new(model: BlockingModel, conversation: Conversation) -> Self {
+        Self { model, conversation }
+    }
+
+    fn ask(&self, q: &Question) -> Option<bool> {
+        self.model.admit(&self.conversation).ok()?;
+        let request = ChatRequest { prefix: PROMPT.to_owned(), messages: vec![Message::user(question(q))], shape: Some(shape()), max_tokens: 20 };
+        let reply = self.model.chat(request).inspect_err(|e| tracing::warn!(error = %e, "the model did not answer a condition")).ok()?;
+        self.model.book(&self.conversation, reply.usage);
+        read(&reply.text)
+    }
+}
+
+impl Judge for ByModel {
+    fn judge(&self, q: &Question) -> Answer {
+        self.ask(q).map_or_else(|| ByWords.judge(q), |holds| Answer { holds, by: "model".to_owned() })
+    }
+}
+
+fn question(q: &Question) -> String {
+    // The speaker's words are data: as a JSON string they cannot pretend to be a condition.
+    let text = |t: &str| serde_json::Value::from(t).to_string();
+    format!("condition: {}\nknown: {}\nthe speaker says: {}", text(&q.condition), text(&q.known), text(&q.said))
+}
+
+fn shape() -> Shape {
+    let schema = serde_json::json!({"type": "object", "properties": {"holds": {"type": "boolean"}}, "required": ["holds"], "additionalProperties": false});
+    Shape { name: "condition".to_owned(), schema, grammar: "root ::= \"{\\\"holds\\\": \" (\"true\" | \"false\") \"}\"".to_owned() }
+}
+
+fn read(reply: &str) -> Option<bool> {
+    let json = reply.get(reply.find('{')?..=reply.rfind('}')?)?;
+    serde_json::from_str::<serde_json::Value>(json).ok()?.get("holds")?.as_bool()
+}
+
+/// The answers of one conversation. They are part of its record, so a replay has the same ones.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Answers {
+    given: BTreeMap<Question, Answer>,
+}
+
+impl Answers {
+    /// Answers a question, from the record if it was asked before.
+    pub fn settle(&mut self, question: Question, judge: &dyn Judge) -> &Answer {
+        self.given.entry(question).or_insert_with_key(|q| judge.judge(q))
+    }
+
+    /// What was answered.
+    pub fn get(&self, question: &Question) -> Option<&Answer> {
+        self.given.get(question)
+    }
+
+    /// All questions with their answers, sorted.
+    pub fn iter(&self) -> impl Iterator<Item = (&Question, &Answer)> {
+        self.given.iter()
+    }
+}
+
+impl FromIterator<(Question, Answer)> for Answers {
+    fn from_iter<I: IntoIterator<Item = (Question, Answer)>>(all: I) -> Self {
+        Self { given: all.into_iter().collect() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asks(condition: &str, said: &str) -> Question {
+        Question { condition: condition.into(), said: said.into(), known: String::new() }
+    }
+
+    #[test]
+    fn words_are_compared_without_a_model() {
+        let holds = |condition: &str, said: &str| ByWords.judge(&asks(condition, said)).holds;
+        assert!(holds("the user wants to cancel the order", "please cancel my order"));
+        assert!(!holds("the user wants to cancel the order", "where is my order"));
+        assert!(!holds("the user wants to cancel the order", "do not cancel my order"));
+        assert!(holds("the guest is not happy with the room", "I am not happy with that room"));
+        let mut q = asks("only ask when children come along", "that is right");
+        assert!(!ByWords.judge(&q).holds);
+        q.known = "Party = two children come along".into();
+        assert!(ByWords.judge(&q).holds);
+    }
+
+    #[test]
+    fn a_question_is_asked_once() {
+        struct Once(std::sync::atomic::AtomicBool);
+        impl Judge for Once {
+            fn judge(&self, _: &Question) -> Answer {
+                assert!(!self.0.swap(true, std::sync::atomic::Ordering::Relaxed), "asked twice");
+                Answer { holds: true, by: "model".into() }
+            }
+        }
+        let judge = Once(false.into());
+        let mut answers = Answers::default();
+        for _ in 0..3 {
+            assert!(answers.settle(asks("the guest is in a hurry", "quick please"), &judge).holds);
+        }
+        let kept: Answers = answers.iter().map(|(q, a)| (q.clone(), a.clone())).collect();
+        assert_eq!(kept, answers);
+    }
+
+    #[test]
+    fn replies_of_a_model_are_read_strictly() {
+        assert_eq!(read("{\"holds\": true}"), Some(true));
+        assert_eq!(read("Sure: {\"holds\":false}"), Some(false));
+        assert_eq!(read("yes"), None);
+        assert_eq!(read("{\"holds\": \"yes\"}"), None);
+    }
+}
