@@ -7,12 +7,13 @@ use super::common::{Failure, Listen, Place};
 use crate::eval::{bench, instant};
 use crate::facts::{self, SessionKey};
 use crate::llm::{Api, BlockingModel, ModelConfig};
+use crate::reason::bench::Engine as Measured;
 use crate::turn::{Engine, Said};
 
 /// Arguments of `bench`.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  duologue bench reason --sizes 0,10000\n  duologue bench understand\n  duologue bench turn --turns 2000 --json\n  duologue bench llm --store turns.db\n  duologue bench store --store bench.db\n\nBuild with --release to measure."
+    after_help = "Examples:\n  duologue bench reason --sizes 0,10000\n  duologue bench reason --sizes 0 --engines fast,proofs --dialogues tests/dialogues/drive_thru_dev.yaml\n  duologue bench understand\n  duologue bench turn --turns 2000 --json\n  duologue bench llm --store turns.db\n  duologue bench store --store bench.db\n\nBuild with --release to measure."
 )]
 pub struct Arguments {
     /// What to measure: reason, understand, turn, llm (turns with a model that answers at once at both ends) or store.
@@ -31,6 +32,12 @@ pub struct Arguments {
     /// Only cases whose name contains this (reason).
     #[arg(long)]
     only: Option<String>,
+    /// Only these engines: fast, confirm, clingo, whole, proofs (reason).
+    #[arg(long, value_delimiter = ',')]
+    engines: Vec<String>,
+    /// Also the decisions of all turns of these dialogue files (reason).
+    #[arg(long)]
+    dialogues: Vec<std::path::PathBuf>,
     /// As JSON.
     #[arg(long)]
     json: bool,
@@ -40,10 +47,24 @@ pub struct Arguments {
 pub fn run(a: &Arguments) -> Result<bool, Failure> {
     match a.what.as_str() {
         "reason" => {
-            let options = bench::Options { sizes: a.sizes.clone(), rounds: a.rounds, only: a.only.clone(), ..bench::Options::default() };
-            let report = bench::reason(&a.place.load()?, &options).map_err(|e| Failure::Other(e.to_string()))?;
+            let domain = a.place.load()?;
+            let mut options = bench::Options { sizes: a.sizes.clone(), rounds: a.rounds, only: a.only.clone(), ..bench::Options::default() };
+            if !a.engines.is_empty() {
+                options.engines = a.engines.iter().map(|e| engine(e)).collect::<Result<_, _>>()?;
+            }
+            let mut report = bench::reason(&domain, &options).map_err(|e| Failure::Other(e.to_string()))?;
+            let mut dialogues = vec![];
+            for path in &a.dialogues {
+                let wrong = |e: String| Failure::Other(format!("`{}`: {e}", path.display()));
+                let text = std::fs::read_to_string(path).map_err(|e| wrong(e.to_string()))?;
+                dialogues.extend(crate::eval::dialogues::read(&text).map_err(wrong)?);
+            }
+            if !dialogues.is_empty() {
+                report.turns = Some(bench::turns(&domain, &dialogues).map_err(|e| Failure::Other(e.to_string()))?);
+            }
             if a.json {
-                println!("{}", serde_json::to_string_pretty(&report).unwrap_or_default());
+                let value = serde_json::json!({ "report": report, "peak_mib": peak_memory() });
+                println!("{}", serde_json::to_string_pretty(&value).unwrap_or_default());
             } else {
                 print!("{}", report.table());
                 println!("peak memory {} MiB", peak_memory());
@@ -62,6 +83,10 @@ pub fn run(a: &Arguments) -> Result<bool, Failure> {
         }
         other => Err(Failure::Other(format!("`{other}` cannot be measured: use reason, understand, turn, llm or store"))),
     }
+}
+
+fn engine(name: &str) -> Result<Measured, Failure> {
+    serde_json::from_value(name.into()).map_err(|_| Failure::Other(format!("`{name}` is no engine: use fast, confirm, clingo, whole or proofs")))
 }
 
 /// The utterances of the domain's sample conversation, with their lanes.

@@ -1,11 +1,16 @@
 //! Benchmarks over a domain's own calls: `kb/<domain>/bench.yaml` at several sizes of the knowledge base.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
+use super::dialogues::{Dialogue, fresh};
 use crate::domain::Domain;
-use crate::reason::bench::{Case, Engine, Row, after_turns, run, scaled};
-use crate::reason::{Base, ReasonError};
+use crate::facts::{MemoryStore, SessionKey};
+use crate::reason::bench::{Case, Engine, Row, Turns, after_turns, of_turns, run, scaled};
+use crate::reason::{Base, ReasonError, Reasoner};
 use crate::term::Atom;
+use crate::turn::Said;
 
 /// What to measure.
 #[derive(Clone, Debug)]
@@ -38,6 +43,8 @@ pub struct Report {
     pub domain: String,
     /// One row for each case, size and engine.
     pub rows: Vec<Row>,
+    /// The turns of dialogues, if some were given.
+    pub turns: Option<Turns>,
 }
 
 /// Why nothing was measured.
@@ -89,16 +96,51 @@ pub fn reason(domain: &Domain, options: &Options) -> Result<Report, BenchError> 
         }
     }
     let rows = run(&cases, &options.engines, options.rounds)?;
-    Ok(Report { domain: domain.ontology.domain.to_string(), rows })
+    Ok(Report { domain: domain.ontology.domain.to_string(), rows, turns: None })
+}
+
+/// Measures the decisions of all turns of dialogues.
+pub fn turns(domain: &Domain, dialogues: &[Dialogue]) -> Result<Turns, ReasonError> {
+    let mut cases = Vec::new();
+    for d in dialogues {
+        let engine = fresh(domain, Arc::new(MemoryStore::default()), crate::turn::Options { reasoner: Reasoner::Fast, ..crate::turn::Options::default() });
+        for step in &d.steps {
+            let key = SessionKey::new("bench", step.session.as_deref().unwrap_or(&step.who));
+            // A turn that is refused has no decision to measure.
+            if engine.turn(&key, &step.who, &Said::Predicates(&step.parsed), None).is_ok()
+                && let Some(decided) = engine.decided(&key)
+            {
+                let (base, facts) = (decided.outcome.base().clone(), decided.outcome.facts().to_vec());
+                cases.push(Case { name: d.id.clone(), kb_facts: domain.facts.len(), base, facts });
+            }
+        }
+    }
+    of_turns(&cases)
 }
 
 impl Report {
     /// A table for people.
     pub fn table(&self) -> String {
-        let mut out = format!("{:<24} {:>8} {:>6} {:>8} {:>6} {:>12} {:>12}\n", "case", "kb facts", "facts", "engine", "n", "p50 µs", "p99 µs");
+        let head = ["case", "kb facts", "facts", "engine", "n", "p50 µs", "p99 µs", "cold µs"];
+        let mut out = format!("{:<24} {:>8} {:>6} {:>8} {:>6} {:>10} {:>10} {:>10}", head[0], head[1], head[2], head[3], head[4], head[5], head[6], head[7]);
+        let counted = self.rows.iter().any(|r| r.allocated.is_some());
+        out.push_str(if counted { "  allocations      bytes       peak\n" } else { "\n" });
         for r in &self.rows {
             let engine = format!("{:?}", r.engine).to_lowercase();
-            out.push_str(&format!("{:<24} {:>8} {:>6} {:>8} {:>6} {:>12.1} {:>12.1}\n", r.case, r.kb_facts, r.turn_facts, engine, r.n, r.p50_us, r.p99_us));
+            out.push_str(&format!(
+                "{:<24} {:>8} {:>6} {:>8} {:>6} {:>10.1} {:>10.1} {:>10.1}",
+                r.case, r.kb_facts, r.turn_facts, engine, r.n, r.p50_us, r.p99_us, r.cold_us
+            ));
+            if let Some(a) = r.allocated {
+                out.push_str(&format!("  {:>11} {:>10} {:>10}", a.allocations, a.allocated_bytes, a.peak_bytes));
+            }
+            out.push('\n');
+        }
+        if let Some(t) = &self.turns {
+            out.push_str(&format!("\nturns of the dialogues: {}\n{:<10} {:>10} {:>10} {:>10}\n", t.turns, "engine", "p50 µs", "p90 µs", "most µs"));
+            for (engine, p50, p90, most) in &t.engines {
+                out.push_str(&format!("{:<10} {p50:>10.1} {p90:>10.1} {most:>10.1}\n", format!("{engine:?}").to_lowercase()));
+            }
         }
         out
     }

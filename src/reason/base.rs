@@ -59,6 +59,9 @@ impl Base {
             touched: None,
         };
         e.run(&rules.program.fixed, &|_| true).map_err(|g| gave_up(rules, g, LIMITS))?;
+        for (relation, layout) in above.iter_mut().zip(&rules.program.layouts.layouts) {
+            relation.cover_all(layout);
+        }
         Self::finished(rules, Arc::new(terms), above.into_iter().map(Arc::new).collect())
     }
 
@@ -111,7 +114,9 @@ impl Base {
         // The facts of a changed relation in order, as a base built afresh would hold them.
         let mut facts: Vec<(RelId, Atom)> = Vec::new();
         for (p, r) in program.layouts.ids.iter().filter(|(_, r)| changed.contains(r)) {
-            let (Some(old), Some(arity)) = (self.inner.relations.get(*r as usize), program.arities.get(*r as usize)) else { continue };
+            let (Some(old), Some(arity)) = (self.inner.relations.get(*r as usize), program.arities.get(*r as usize)) else {
+                continue;
+            };
             for (n, d) in old.derived.iter().enumerate() {
                 let row = old.row(*arity, u32::try_from(n).unwrap_or(u32::MAX));
                 if d.rule == FACT && (removed.is_empty() || !removed.contains(&(*r, row.to_vec()))) {
@@ -132,6 +137,9 @@ impl Base {
             Evaluation { program, below: &below, fixed: &counts, above: &mut above, terms: &mut terms, scratch: &mut scratch, limits: LIMITS, touched: None };
         let again = |r: u32| program.rules.get(r as usize).is_some_and(|r| changed.contains(&r.head.0));
         e.run(&program.fixed, &again).map_err(|g| gave_up(rules, g, LIMITS))?;
+        for (relation, layout) in above.iter_mut().zip(&program.layouts.layouts) {
+            relation.cover_all(layout);
+        }
         let relations = below
             .into_iter()
             .zip(above)
@@ -177,7 +185,9 @@ impl Base {
 
     /// The stored facts of a predicate, without what rules derive.
     pub fn stored(&self, p: &(crate::term::Name, usize)) -> Vec<Atom> {
-        let Some(r) = self.inner.rules.program.layouts.ids.get(p).and_then(|r| self.inner.relations.get(*r as usize)) else { return Vec::new() };
+        let Some(r) = self.inner.rules.program.layouts.ids.get(p).and_then(|r| self.inner.relations.get(*r as usize)) else {
+            return Vec::new();
+        };
         let facts = r.derived.iter().zip(0..).filter(|(d, _)| d.rule == FACT);
         facts.filter_map(|(_, n)| self.inner.terms.atom(&p.0, r.row(p.1, n))).collect()
     }

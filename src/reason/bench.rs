@@ -23,7 +23,7 @@ pub struct Case {
 }
 
 /// Who decides.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Engine {
     /// The evaluator.
@@ -51,12 +51,41 @@ pub struct Row {
     pub engine: Engine,
     /// How often it was measured.
     pub n: usize,
-    /// The median.
+    /// The median, warm.
     pub p50_us: f64,
-    /// 99 % took at most this.
+    /// 99 % took at most this, warm.
     pub p99_us: f64,
+    /// The median of the first decision of each round, after the other engines had the caches.
+    pub cold_us: f64,
     /// Bytes that the outcome holds.
     pub outcome_bytes: usize,
+    /// What one decision allocates on the Rust side; only in a build with the feature `allocations`.
+    #[serde(flatten)]
+    pub allocated: Option<Allocated>,
+}
+
+/// What one decision allocates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Allocated {
+    /// How often.
+    pub allocations: u64,
+    /// How many bytes in all.
+    pub allocated_bytes: u64,
+    /// How many bytes were held at most.
+    pub peak_bytes: u64,
+}
+
+/// What a call allocates, if this build can tell.
+#[cfg(feature = "allocations")]
+fn allocated(call: impl FnOnce()) -> Option<Allocated> {
+    let info = allocation_counter::measure(call);
+    Some(Allocated { allocations: info.count_total, allocated_bytes: info.bytes_total, peak_bytes: info.bytes_max })
+}
+
+/// What a call allocates, if this build can tell.
+#[cfg(not(feature = "allocations"))]
+fn allocated(_: impl FnOnce()) -> Option<Allocated> {
+    None
 }
 
 /// The facts of session and turn for a turn that follows others: the effects of the earlier ones on the session are applied.
@@ -114,57 +143,98 @@ pub fn scaled(facts: &[Atom], wanted: usize) -> Vec<Atom> {
     out
 }
 
-/// Measures all cases by all engines, one round after the other so that all see the same machine.
+/// The times of one case by one engine, in nanoseconds.
+#[derive(Clone, Default)]
+struct Times {
+    warm: Vec<u64>,
+    cold: Vec<u64>,
+    bytes: usize,
+    allocated: Option<Allocated>,
+}
+
+/// Measures all cases by all engines, one round after the other so that all see the same machine. In each round an engine's
+/// first decision finds the caches as the other engines left them, so it is counted apart.
 pub fn run(cases: &[Case], engines: &[Engine], rounds: usize) -> Result<Vec<Row>, ReasonError> {
     let budget = Budget { solve: Duration::from_secs(60), ..Budget::default() };
-    let mut times: Vec<Vec<u64>> = vec![Vec::new(); cases.len() * engines.len()];
-    let mut bytes = vec![0; cases.len()];
-    // The first round warms caches and is not counted.
+    let all: Vec<(&Case, Engine)> = cases.iter().flat_map(|c| engines.iter().map(move |e| (c, *e))).collect();
+    let mut times = vec![Times::default(); all.len()];
+    // The first round fills what is filled once and is not counted.
     for round in 0..=rounds {
-        for (c, case) in cases.iter().enumerate() {
-            for (e, engine) in engines.iter().enumerate() {
-                let repeat = if round == 0 { 1 } else { repeats(*engine, case.kb_facts, round) };
-                for _ in 0..repeat {
-                    let (took, held) = once(case, *engine, &budget)?;
-                    if let Some(b) = bytes.get_mut(c) {
-                        *b = held.max(*b);
-                    }
-                    if round > 0
-                        && let Some(t) = times.get_mut(c * engines.len() + e)
-                    {
-                        t.push(took);
-                    }
+        for ((case, engine), t) in all.iter().zip(&mut times) {
+            for n in 0..repeats(*engine, case.kb_facts, round) {
+                let (took, held) = once(case, *engine, &budget)?;
+                t.bytes = t.bytes.max(held);
+                match (round, n) {
+                    (0, _) => break,
+                    (_, 0) => t.cold.push(took),
+                    _ => t.warm.push(took),
                 }
             }
         }
     }
-    let mut rows = Vec::new();
-    for (c, case) in cases.iter().enumerate() {
-        for (e, engine) in engines.iter().enumerate() {
-            let Some(t) = times.get_mut(c * engines.len() + e).filter(|t| !t.is_empty()) else { continue };
-            t.sort_unstable();
-            let at = |q: usize| t.get(((t.len() - 1) * q).div_ceil(100)).copied().unwrap_or(0);
-            rows.push(Row {
-                case: case.name.clone(),
-                kb_facts: case.kb_facts,
-                turn_facts: case.facts.len(),
-                engine: *engine,
-                n: t.len(),
-                p50_us: micros(at(50)),
-                p99_us: micros(at(99)),
-                outcome_bytes: bytes.get(c).copied().unwrap_or(0),
-            });
-        }
+    for ((case, engine), t) in all.iter().zip(&mut times) {
+        let mut failed = Ok(());
+        t.allocated = allocated(|| failed = once(case, *engine, &budget).map(drop));
+        failed?;
     }
-    Ok(rows)
+    let row = |((case, engine), t): (&(&Case, Engine), &mut Times)| {
+        // An engine too slow to be repeated in a round is as slow warm as cold.
+        let warm = if t.warm.is_empty() { &mut t.cold.clone() } else { &mut t.warm };
+        Row {
+            case: case.name.clone(),
+            kb_facts: case.kb_facts,
+            turn_facts: case.facts.len(),
+            engine: *engine,
+            n: warm.len(),
+            p50_us: micros(at(warm, 50)),
+            p99_us: micros(at(warm, 99)),
+            cold_us: micros(at(&mut t.cold, 50)),
+            outcome_bytes: t.bytes,
+            allocated: t.allocated,
+        }
+    };
+    Ok(all.iter().zip(&mut times).map(row).collect())
+}
+
+/// The value that `percent` of all do not exceed; 0 of none.
+fn at(times: &mut [u64], percent: usize) -> u64 {
+    times.sort_unstable();
+    times.get((times.len().saturating_sub(1) * percent).div_ceil(100)).copied().unwrap_or(0)
+}
+
+/// How often a decision is repeated when the caches are warm, for its median over all turns of dialogues.
+const REPEATS: usize = 9;
+
+/// Times of the decisions of many turns, in microseconds: of each turn its median, and over the turns these.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Turns {
+    /// How many turns.
+    pub turns: usize,
+    /// By engine: the median, what 90 % do not exceed, and the most.
+    pub engines: Vec<(Engine, f64, f64, f64)>,
+}
+
+/// Measures turns that were taken before: their bases and their facts.
+pub fn of_turns(turns: &[Case]) -> Result<Turns, ReasonError> {
+    let mut out = Turns { turns: turns.len(), engines: Vec::new() };
+    for engine in [Engine::Fast, Engine::Confirm, Engine::Proofs] {
+        let mut medians = Vec::with_capacity(turns.len());
+        for turn in turns {
+            let repeats = if engine == Engine::Confirm { 3 } else { REPEATS };
+            let mut times = (0..repeats).map(|_| Ok(once(turn, engine, &Budget::default())?.0)).collect::<Result<Vec<_>, ReasonError>>()?;
+            medians.push(at(&mut times, 50));
+        }
+        out.engines.push((engine, micros(at(&mut medians, 50)), micros(at(&mut medians, 90)), micros(at(&mut medians, 100))));
+    }
+    Ok(out)
 }
 
 /// Fast engines are measured more often in a round; the baseline on a large menu only in some rounds.
 fn repeats(engine: Engine, kb_facts: usize, round: usize) -> usize {
     match engine {
-        Engine::Fast | Engine::Proofs => 20,
-        Engine::Confirm | Engine::Clingo => 2,
-        Engine::Whole if kb_facts > 5_000 => usize::from(round % 10 == 1),
+        Engine::Fast | Engine::Proofs => 21,
+        Engine::Confirm | Engine::Clingo => 3,
+        Engine::Whole if kb_facts > 5_000 => usize::from(round % 10 <= 1),
         Engine::Whole => 1,
     }
 }

@@ -1,19 +1,20 @@
 //! One decision: stored facts, session and turn in; shown atoms and their derivations out.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use super::ReasonError;
 use super::base::{Base, gave_up, insert_fact};
 use super::clingo::SolveError;
 use super::eval::run::Touched;
-use super::eval::store::Relation;
-use super::eval::terms::Terms;
+use super::eval::store::{FACT, RelId, Relation};
+use super::eval::terms::{Id, Terms};
 use super::eval::{Evaluation, FALSE, Limits, Scratch};
 use super::proof::{Builder, Proof, WhyNot, why_not};
-use super::rules::Workspace;
+use super::rules::{Rules, Workspace};
 use super::slice::{self, Slice};
+use super::syntax::Predicate;
 use crate::term::Atom;
 
 /// Which engines decide.
@@ -54,7 +55,7 @@ pub struct Outcome {
     pub(super) base: Base,
     pub(super) above: Vec<Relation>,
     pub(super) terms: Terms,
-    pub(super) facts: Vec<Atom>,
+    facts: OnceLock<Vec<Atom>>,
     scratch: Scratch,
     shown: Vec<Atom>,
 }
@@ -79,7 +80,16 @@ impl Outcome {
 
     /// The facts of session and turn it was decided on.
     pub fn facts(&self) -> &[Atom] {
-        &self.facts
+        self.facts.get_or_init(|| {
+            let layouts = &self.base.rules().program.layouts;
+            let mut out = Vec::new();
+            for ((relation, layout), name) in self.above.iter().zip(&layouts.layouts).zip(&layouts.names).filter(|((_, l), _)| l.opens.is_none()) {
+                let told = (0..).zip(&relation.derived).filter(|(_, d)| d.rule == FACT);
+                out.extend(told.filter_map(|(n, _)| self.terms.atom(&name.0, relation.row(layout.arity, n))));
+            }
+            out.sort();
+            out
+        })
     }
 
     /// Why an atom was derived; `None` if it was not.
@@ -215,14 +225,32 @@ fn evaluate(base: &Base, facts: &[Atom], budget: &Budget, touched: Option<&mut T
     if let Some(d) = program.layouts.ids.get(&(FALSE.into(), 0)).and_then(|r| above.get(*r as usize)).and_then(|r| r.derived.first()) {
         return Err(ReasonError::Inconsistent(rules.name_of(d.rule)));
     }
-    let mut shown: Vec<Atom> = base.shown().to_vec();
-    for (r, p) in &rules.shown {
-        let Some(relation) = above.get(*r as usize) else { continue };
-        for n in 0..relation.len() {
-            let a = terms.atom(&p.0, relation.row(p.1, n));
-            shown.push(a.ok_or_else(|| ReasonError::Unrepresentable(format!("{}/{}", p.0, p.1)))?);
+    let shown = shown(rules, &terms, &above, base.shown())?;
+    Ok(Outcome { base: base.clone(), above, terms, scratch, facts: OnceLock::new(), shown })
+}
+
+/// The shown atoms, sorted: first by their numbers, which is faster than by their texts.
+fn shown(rules: &Rules, terms: &Terms, above: &[Relation], fixed: &[Atom]) -> Result<Vec<Atom>, ReasonError> {
+    let rows = |r: &RelId| above.get(*r as usize).map_or(0, Relation::len);
+    let mut out: Vec<Atom> = Vec::with_capacity(fixed.len() + rules.shown.iter().map(|(r, _)| rows(r) as usize).sum::<usize>());
+    let mut group: Vec<(&[Id], &Predicate)> = Vec::new();
+    // Relations are in the order of their names, so one name after the other.
+    let mut shown = rules.shown.iter().peekable();
+    while let Some((r, p)) = shown.next() {
+        if let Some(relation) = above.get(*r as usize) {
+            group.extend((0..relation.len()).map(|n| (relation.row(p.1, n), p)));
+        }
+        if shown.peek().is_some_and(|(_, next)| next.0 == p.0) {
+            continue;
+        }
+        group.sort_by(|a, b| terms.plain_rows(a.0, b.0));
+        for (row, p) in group.drain(..) {
+            out.push(terms.atom(&p.0, row).ok_or_else(|| ReasonError::Unrepresentable(format!("{}/{}", p.0, p.1)))?);
         }
     }
-    shown.sort();
-    Ok(Outcome { base: base.clone(), above, terms, scratch, facts: facts.to_vec(), shown })
+    if !fixed.is_empty() {
+        out.extend_from_slice(fixed);
+        out.sort();
+    }
+    Ok(out)
 }

@@ -204,20 +204,23 @@ impl Program {
         if below.get(r).is_some_and(|b| !b.is_empty() && b.find(row).is_some()) {
             return false;
         }
-        let (Some(target), Some(layout)) = (above.get_mut(r), self.layouts.layouts.get(r)) else { return false };
+        let (Some(target), Some(layout)) = (above.get_mut(r), self.layouts.layouts.get(r)) else {
+            return false;
+        };
         if !target.is_empty() && target.find(row).is_some() {
             return false;
         }
         let at = u32::try_from(target.bindings.len()).unwrap_or(u32::MAX);
         target.bindings.extend_from_slice(binding);
-        target.push(layout, row, Derived { rule, binding: at });
+        target.push(row, Derived { rule, binding: at });
+        target.cover(layout, 0);
         if !layout.views.is_empty() {
             let mut opened = Vec::new();
             for v in &layout.views {
                 if open_row(terms, v, row, &mut opened).is_some()
-                    && let (Some(target), Some(layout)) = (above.get_mut(v.relation as usize), self.layouts.layouts.get(v.relation as usize))
+                    && let Some(target) = above.get_mut(v.relation as usize)
                 {
-                    target.push(layout, &opened, Derived { rule, binding: 0 });
+                    target.push(&opened, Derived { rule, binding: 0 });
                 }
             }
         }
@@ -363,6 +366,11 @@ impl Evaluation<'_> {
             }
         };
         let Some(plan) = plan else { return Ok(()) };
+        for (r, index) in &plan.indexes {
+            if let (Some(relation), Some(layout)) = (self.above.get_mut(*r as usize), program.layouts.layouts.get(*r as usize)) {
+                relation.cover(layout, *index);
+            }
+        }
         let Scratch { regs, out, bindings, steps, .. } = &mut *self.scratch;
         regs.clear();
         regs.resize(c.vars.len(), UNSET);

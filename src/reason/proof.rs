@@ -74,7 +74,8 @@ pub enum Because {
         /// What does not hold; `_` stands for anything.
         pattern: String,
         /// For each rule that could have derived it: its first condition that fails.
-        ways: Vec<Failure>,
+        #[serde(serialize_with = "inner_failures")]
+        ways: Arc<[Failure]>,
     },
     /// A comparison.
     Test {
@@ -182,4 +183,8 @@ fn plain_text<S: serde::Serializer>(t: &Arc<str>, s: S) -> Result<S::Ok, S::Erro
 
 fn inner_proof<S: serde::Serializer>(p: &Arc<Proof>, s: S) -> Result<S::Ok, S::Error> {
     p.as_ref().serialize(s)
+}
+
+fn inner_failures<S: serde::Serializer>(ways: &Arc<[Failure]>, s: S) -> Result<S::Ok, S::Error> {
+    ways.as_ref().serialize(s)
 }

@@ -166,7 +166,7 @@ pub fn of_decision(outcome: &Outcome, touched: &Touched) -> Slice {
     let base = outcome.base();
     let rules = base.rules();
     let program = &rules.program;
-    let mut facts: BTreeSet<Atom> = outcome.facts.iter().cloned().collect();
+    let mut facts: BTreeSet<Atom> = outcome.facts().iter().cloned().collect();
     let mut seen = touched.clone();
     seen.sort_unstable();
     seen.dedup();

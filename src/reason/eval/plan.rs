@@ -143,6 +143,8 @@ pub struct Plan {
     pub steps: Vec<Step>,
     /// For each step, the number of its body item.
     pub items: Vec<usize>,
+    /// The indexes it looks things up in.
+    pub indexes: Vec<(RelId, usize)>,
 }
 
 /// The relations, constants and indexes that the plans of all rules share.
@@ -196,7 +198,9 @@ impl Layouts {
     /// The index to use for these known columns, and the columns it is over.
     fn index(&mut self, relation: RelId, columns: impl Iterator<Item = usize>) -> (usize, Mask) {
         let mask: Mask = columns.filter(|c| *c < 32).fold(0, |m, c| m | (1 << c));
-        let Some(layout) = self.layouts.get_mut(relation as usize) else { return (usize::MAX, 0) };
+        let Some(layout) = self.layouts.get_mut(relation as usize) else {
+            return (usize::MAX, 0);
+        };
         if mask == 0 {
             return (usize::MAX, 0);
         }
@@ -371,11 +375,16 @@ impl<'a> Compiler<'a> {
                     chosen = Some((n, Step::Scan { lookup, once: false, delta: false }));
                 }
             }
-            let Some((n, step)) = chosen else { return Err(self.unbound(items, &left, bound)) };
+            let Some((n, step)) = chosen else {
+                return Err(self.unbound(items, &left, bound));
+            };
             plan.items.push(left.remove(n));
             plan.steps.push(step);
         }
         mark_once(&mut plan.steps, needed);
+        plan.steps.iter().for_each(|s| indexes(s, &mut plan.indexes));
+        plan.indexes.sort_unstable();
+        plan.indexes.dedup();
         Ok(plan)
     }
 
@@ -621,6 +630,15 @@ fn match_slots(m: &Match, used: &mut BTreeSet<Slot>, binds: &mut BTreeSet<Slot>)
 fn lookup_slots(l: &Lookup, used: &mut BTreeSet<Slot>, binds: &mut BTreeSet<Slot>) {
     l.key.iter().for_each(|(_, c)| calc_slots(c, used));
     l.rest.iter().for_each(|(_, m)| match_slots(m, used, binds));
+}
+
+fn indexes(s: &Step, out: &mut Vec<(RelId, usize)>) {
+    match s {
+        Step::Scan { lookup, .. } | Step::Exists { lookup, .. } if lookup.index != usize::MAX => out.push((lookup.relation, lookup.index)),
+        Step::ForAll { condition, then } => condition.iter().chain(then).for_each(|s| indexes(s, out)),
+        Step::Fold { elements, .. } => elements.iter().flat_map(|(steps, _)| steps).for_each(|s| indexes(s, out)),
+        _ => {}
+    }
 }
 
 fn step_slots(s: &Step, used: &mut BTreeSet<Slot>, binds: &mut BTreeSet<Slot>) {

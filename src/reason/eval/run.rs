@@ -169,24 +169,24 @@ impl<'a> Run<'a> {
 
     /// Calls `each` for each row that matches; `None` if the key is undefined.
     fn rows(&mut self, lookup: &Lookup, range: std::ops::Range<u32>, below: bool, each: &mut dyn FnMut(&mut Self) -> Flow) -> Result<Option<bool>, Stop> {
-        let mut key = [(0usize, 0 as Id); KEY];
-        let mut wide = Vec::new();
-        let key: &[(usize, Id)] = if lookup.key.len() <= KEY {
-            for (slot, (column, c)) in key.iter_mut().zip(&lookup.key) {
+        let (mut narrow, mut wide) = ([0 as Id; KEY], Vec::new());
+        let key: &[Id] = if lookup.key.len() <= KEY {
+            for (slot, (_, c)) in narrow.iter_mut().zip(&lookup.key) {
                 let Some(v) = self.calc(c)? else { return Ok(None) };
-                *slot = (*column, v);
+                *slot = v;
             }
-            &key[..lookup.key.len()]
+            &narrow[..lookup.key.len()]
         } else {
-            for (column, c) in &lookup.key {
+            for (_, c) in &lookup.key {
                 let Some(v) = self.calc(c)? else { return Ok(None) };
-                wide.push((*column, v));
+                wide.push(v);
             }
             &wide
         };
+        let fits = |values: &[Id]| lookup.key.iter().zip(key).all(|((c, _), v)| values[*c] == *v);
         let r = lookup.relation as usize;
         let arity = self.arities[r];
-        let hash = key_hash(key.iter().take(lookup.hashed).map(|(_, v)| *v));
+        let hash = key_hash(key.iter().take(lookup.hashed).copied());
         if below
             && self.fixed.get(r).is_some_and(|n| *n > 0)
             && let Some(relation) = self.below.get(r)
@@ -195,7 +195,7 @@ impl<'a> Run<'a> {
             while row != NO_ROW {
                 self.count()?;
                 let values = relation.row(arity, row);
-                if key.iter().all(|(c, v)| values[*c] == *v) {
+                if fits(values) {
                     if let Some(t) = &mut self.touched {
                         t.push((lookup.relation, row));
                     }
@@ -214,7 +214,7 @@ impl<'a> Run<'a> {
             for row in range {
                 self.count()?;
                 let values = relation.row(arity, row);
-                if key.iter().all(|(c, v)| values[*c] == *v) && self.rest(&lookup.rest, values)? && each(self)? {
+                if fits(values) && self.rest(&lookup.rest, values)? && each(self)? {
                     return Ok(Some(true));
                 }
             }
@@ -224,7 +224,7 @@ impl<'a> Run<'a> {
         while row != NO_ROW {
             self.count()?;
             let values = relation.row(arity, row);
-            if key.iter().all(|(c, v)| values[*c] == *v) && self.rest(&lookup.rest, values)? && each(self)? {
+            if fits(values) && self.rest(&lookup.rest, values)? && each(self)? {
                 return Ok(Some(true));
             }
             row = relation.after(lookup.index, row, chained);
@@ -232,9 +232,19 @@ impl<'a> Run<'a> {
         Ok(Some(false))
     }
 
+    #[inline]
     fn rest(&mut self, rest: &[(usize, Match)], values: &[Id]) -> Result<bool, Stop> {
         for (c, m) in rest {
-            if !self.matches(m, values[*c])? {
+            let v = values[*c];
+            let fits = match m {
+                Match::Bind(s) => {
+                    self.regs[*s as usize] = v;
+                    true
+                }
+                Match::Any => true,
+                m => self.matches(m, v)?,
+            };
+            if !fits {
                 return Ok(false);
             }
         }
@@ -278,10 +288,18 @@ impl<'a> Run<'a> {
     }
 
     /// The value of a term; `None` where clingo calls the operation undefined.
+    #[inline]
     pub fn calc(&mut self, c: &Calc) -> Result<Option<Id>, Stop> {
+        match c {
+            Calc::Slot(s) => Ok(Some(self.regs[*s as usize])),
+            Calc::Id(i) => Ok(Some(*i)),
+            c => self.computed(c),
+        }
+    }
+
+    fn computed(&mut self, c: &Calc) -> Result<Option<Id>, Stop> {
         Ok(match c {
-            Calc::Slot(s) => Some(self.regs[*s as usize]),
-            Calc::Id(i) => Some(*i),
+            Calc::Slot(_) | Calc::Id(_) => self.calc(c)?,
             Calc::Fun(n, args) => {
                 let mut ids = [0; KEY];
                 if args.len() > KEY {
@@ -301,8 +319,12 @@ impl<'a> Run<'a> {
             Calc::Neg(a) => self.number(a, |n| n.checked_neg())?,
             Calc::Abs(a) => self.number(a, |n| n.checked_abs())?,
             Calc::Binary(op, a, b) => {
-                let (Some(a), Some(b)) = (self.calc(a)?, self.calc(b)?) else { return Ok(None) };
-                let (Some(a), Some(b)) = (self.terms.int(a), self.terms.int(b)) else { return Ok(None) };
+                let (Some(a), Some(b)) = (self.calc(a)?, self.calc(b)?) else {
+                    return Ok(None);
+                };
+                let (Some(a), Some(b)) = (self.terms.int(a), self.terms.int(b)) else {
+                    return Ok(None);
+                };
                 let value = match op {
                     Op::Add => a.checked_add(b),
                     Op::Sub => a.checked_sub(b),
@@ -321,7 +343,9 @@ impl<'a> Run<'a> {
     }
 
     fn number(&mut self, c: &Calc, f: impl Fn(i32) -> Option<i32>) -> Result<Option<Id>, Stop> {
-        let Some(n) = self.calc(c)?.and_then(|v| self.terms.int(v)) else { return Ok(None) };
+        let Some(n) = self.calc(c)?.and_then(|v| self.terms.int(v)) else {
+            return Ok(None);
+        };
         let n = f(n).ok_or(Stop::Overflow)?;
         Ok(Some(self.terms.of_int(n)))
     }
@@ -337,59 +361,97 @@ impl<'a> Run<'a> {
         Ok(Some(all))
     }
 
-    /// The first terms of an aggregate's tuples, each tuple counted once.
-    fn firsts(&mut self, elements: &[(Vec<Step>, Vec<Calc>)]) -> Result<Vec<Id>, Stop> {
-        // Tuples of up to three terms fit a number; the length keeps those of different elements apart.
-        let mut narrow: Vec<u128> = Vec::new();
-        let mut wide: Vec<Vec<Id>> = Vec::new();
+    /// The tuples of an aggregate that fit a number, each once: the term first, then the others, then how many there are.
+    fn narrow(&mut self, elements: &[(Vec<Step>, Vec<Calc>)]) -> Result<Vec<u128>, Stop> {
+        let mut out: Vec<u128> = Vec::new();
         for (steps, terms) in elements {
-            let mut done = |run: &mut Self| {
-                if terms.len() > 3 {
+            self.inner(|run| {
+                run.go(steps, 0, &mut |run| {
+                    let mut key = 0;
+                    for t in terms {
+                        let Some(v) = run.calc(t)? else { return Ok(false) };
+                        key = key << 32 | u128::from(v);
+                    }
+                    out.push(key << (32 * (4 - terms.len())) | terms.len() as u128);
+                    Ok(false)
+                })
+            })?;
+        }
+        once_each(&mut out);
+        Ok(out)
+    }
+
+    /// The same for pairs alone, which are the most frequent.
+    fn pairs(&mut self, elements: &[(Vec<Step>, Vec<Calc>)]) -> Result<Vec<u64>, Stop> {
+        let mut out: Vec<u64> = Vec::new();
+        for (steps, terms) in elements {
+            let [a, b] = terms.as_slice() else { continue };
+            self.inner(|run| {
+                run.go(steps, 0, &mut |run| {
+                    if let (Some(a), Some(b)) = (run.calc(a)?, run.calc(b)?) {
+                        out.push(u64::from(a) << 32 | u64::from(b));
+                    }
+                    Ok(false)
+                })
+            })?;
+        }
+        once_each(&mut out);
+        Ok(out)
+    }
+
+    /// Tuples of any length, each once.
+    fn wide(&mut self, elements: &[(Vec<Step>, Vec<Calc>)]) -> Result<Vec<Vec<Id>>, Stop> {
+        let mut out: Vec<Vec<Id>> = Vec::new();
+        for (steps, terms) in elements {
+            self.inner(|run| {
+                run.go(steps, 0, &mut |run| {
                     let mut tuple = Vec::with_capacity(terms.len());
                     for t in terms {
                         let Some(v) = run.calc(t)? else { return Ok(false) };
                         tuple.push(v);
                     }
-                    wide.push(tuple);
-                    return Ok(false);
-                }
-                let mut key = terms.len() as u128;
-                for t in terms {
-                    let Some(v) = run.calc(t)? else { return Ok(false) };
-                    key = key << 32 | u128::from(v);
-                }
-                narrow.push(key << (32 * (3 - terms.len())));
-                Ok(false)
-            };
-            let kept = self.deepest.take();
-            let out = self.go(steps, 0, &mut done);
-            self.deepest = kept;
-            out?;
+                    out.push(tuple);
+                    Ok(false)
+                })
+            })?;
         }
-        narrow.sort_unstable();
-        narrow.dedup();
-        wide.sort_unstable();
-        wide.dedup();
-        let first = |key: &u128| u32::try_from(key >> 64 & u128::from(u32::MAX)).unwrap_or(0);
-        Ok(narrow.iter().map(first).chain(wide.iter().filter_map(|t| t.first().copied())).collect())
+        once_each(&mut out);
+        Ok(out)
     }
 
     fn fold(&mut self, fold: Fold, elements: &[(Vec<Step>, Vec<Calc>)]) -> Result<Option<Id>, Stop> {
-        let firsts = self.firsts(elements)?;
-        let numbers = || firsts.iter().filter_map(|v| self.terms.int(*v)).map(i64::from);
-        Ok(Some(match fold {
-            Fold::Count => self.whole(i64::try_from(firsts.len()).unwrap_or(i64::MAX))?,
-            Fold::Sum => self.whole(numbers().sum())?,
-            Fold::SumPlus => self.whole(numbers().filter(|n| *n > 0).sum())?,
-            Fold::Min => match firsts.iter().min_by(|a, b| self.terms.order(**a, **b)) {
-                Some(v) => *v,
-                None => self.terms.of_sup(),
-            },
-            Fold::Max => match firsts.iter().max_by(|a, b| self.terms.order(**a, **b)) {
-                Some(v) => *v,
-                None => self.terms.of_inf(),
-            },
-        }))
+        let lengths = || elements.iter().map(|(_, terms)| terms.len());
+        // The first term is the upper half of a pair, and the upper quarter of a longer key.
+        let upper = |v: u64| u32::try_from(v >> 32).unwrap_or(0);
+        if lengths().all(|n| n == 2) {
+            let tuples = self.pairs(elements)?;
+            self.folded(fold, tuples.iter().map(|t| upper(*t)))
+        } else if lengths().all(|n| (1..=3).contains(&n)) {
+            let tuples = self.narrow(elements)?;
+            self.folded(fold, tuples.iter().map(|t| upper(u64::try_from(*t >> 64).unwrap_or(0))))
+        } else {
+            let tuples = self.wide(elements)?;
+            self.folded(fold, tuples.iter().map(|t| t.first().copied().unwrap_or(UNSET)))
+        }
+    }
+
+    /// An aggregate's value from the first terms of its tuples.
+    fn folded(&mut self, fold: Fold, firsts: impl Iterator<Item = Id>) -> Result<Option<Id>, Stop> {
+        let terms = &*self.terms;
+        let best = |wanted: Ordering, firsts: &mut dyn Iterator<Item = Id>| firsts.reduce(|a, b| if terms.order(b, a) == wanted { b } else { a });
+        let (mut count, mut sum) = (0i64, 0i64);
+        let mut firsts = firsts;
+        match fold {
+            Fold::Min => return Ok(Some(best(Ordering::Less, &mut firsts).unwrap_or_else(|| self.terms.of_sup()))),
+            Fold::Max => return Ok(Some(best(Ordering::Greater, &mut firsts).unwrap_or_else(|| self.terms.of_inf()))),
+            Fold::Count | Fold::Sum | Fold::SumPlus => {}
+        }
+        for v in firsts {
+            let n = terms.int(v).map_or(0, i64::from);
+            count += 1;
+            sum += if fold == Fold::SumPlus { n.max(0) } else { n };
+        }
+        self.whole(if fold == Fold::Count { count } else { sum }).map(Some)
     }
 
     fn whole(&mut self, n: i64) -> Result<Id, Stop> {
@@ -405,6 +467,14 @@ impl<'a> Run<'a> {
     pub fn set(&mut self, slot: Slot, value: Id) {
         self.regs[slot as usize] = value;
     }
+}
+
+/// Equal tuples count once; few are in order already.
+fn once_each<T: Ord>(tuples: &mut Vec<T>) {
+    if !tuples.is_sorted() {
+        tuples.sort_unstable();
+    }
+    tuples.dedup();
 }
 
 /// `a ** b`: outer `None` where clingo calls it undefined, inner `None` where it overflows.

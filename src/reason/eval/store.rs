@@ -1,7 +1,5 @@
 //! Relations of interned rows with hash indexes, and where each row came from.
 
-use rustc_hash::FxHashMap;
-
 use super::terms::{Id, Terms};
 
 /// A predicate's number.
@@ -13,7 +11,7 @@ pub const NO_ROW: u32 = u32::MAX;
 /// The rule number of a row that is a fact of a file or of the caller.
 pub const FACT: u32 = u32::MAX;
 /// Relations with fewer rows are scanned, not indexed.
-const SMALL: u32 = 24;
+const SMALL: u32 = 10;
 
 /// The rule that derived a row and where the binding of its variables begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,11 +22,47 @@ pub struct Derived {
     pub binding: u32,
 }
 
+/// Rows by the hash of some columns: a bucket's rows are chained in the order they came, those of other keys among them.
 #[derive(Clone, Debug, Default)]
 struct Index {
-    /// From a key's hash to its first and last row.
-    ends: FxHashMap<u64, (u32, u32)>,
+    /// The first and last row of each bucket; as many buckets as a power of two.
+    buckets: Vec<(u32, u32)>,
     next: Vec<u32>,
+}
+
+/// No row yet.
+const EMPTY: (u32, u32) = (NO_ROW, NO_ROW);
+
+impl Index {
+    #[inline]
+    fn bucket(&self, hash: u64) -> usize {
+        hash as usize & self.buckets.len().wrapping_sub(1)
+    }
+
+    fn first(&self, hash: u64) -> u32 {
+        self.buckets.get(self.bucket(hash)).map_or(NO_ROW, |b| b.0)
+    }
+
+    /// Appends the next row.
+    fn push(&mut self, hash: u64) {
+        let row = u32::try_from(self.next.len()).unwrap_or(NO_ROW);
+        self.next.push(NO_ROW);
+        let at = self.bucket(hash);
+        let Some(bucket) = self.buckets.get_mut(at) else { return };
+        let last = std::mem::replace(&mut bucket.1, row);
+        if bucket.0 == NO_ROW {
+            bucket.0 = row;
+        } else if let Some(n) = self.next.get_mut(last as usize) {
+            *n = row;
+        }
+    }
+
+    fn clear(&mut self) {
+        if !self.next.is_empty() {
+            self.next.clear();
+            self.buckets.fill(EMPTY);
+        }
+    }
 }
 
 /// The rows of one predicate.
@@ -39,9 +73,9 @@ pub struct Relation {
     pub derived: Vec<Derived>,
     /// The variables of the rules that derived the rows.
     pub bindings: Vec<Id>,
-    /// One for each mask of the relation's layout; the first is over all columns.
+    /// One for each mask of the relation's layout; the first is over all columns. Each covers the rows there were when it was
+    /// last needed.
     indexes: Vec<Index>,
-    built: bool,
 }
 
 /// A second relation that holds the rows whose `column` is a function term, with its arguments in the column's place.
@@ -72,13 +106,14 @@ pub struct Layout {
     pub opens: Option<(RelId, usize)>,
 }
 
-/// The hash of the columns of a mask.
+/// The hash of the columns of a mask; its low bits choose a bucket.
+#[inline]
 pub fn key_hash(values: impl Iterator<Item = Id>) -> u64 {
     let mut h: u64 = 0x9e37_79b9_7f4a_7c15;
     for v in values {
         h = (h.rotate_left(5) ^ u64::from(v)).wrapping_mul(0x517c_c1b7_2722_0a95);
     }
-    h ^ (h >> 29)
+    h ^ (h >> 32)
 }
 
 /// Equality of short rows, without a call.
@@ -88,16 +123,19 @@ fn same(a: &[Id], b: &[Id]) -> bool {
 
 impl Relation {
     /// The number of rows.
+    #[inline]
     pub fn len(&self) -> u32 {
         u32::try_from(self.derived.len()).unwrap_or(u32::MAX)
     }
 
     /// Whether there is no row.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.derived.is_empty()
     }
 
     /// A row's values.
+    #[inline]
     pub fn row(&self, arity: usize, row: u32) -> &[Id] {
         let at = row as usize * arity;
         self.data.get(at..at + arity).unwrap_or(&[])
@@ -111,23 +149,23 @@ impl Relation {
         self.data.clear();
         self.derived.clear();
         self.bindings.clear();
-        if self.built {
-            for i in &mut self.indexes {
-                i.ends.clear();
-                i.next.clear();
-            }
-        }
-        self.built = false;
+        self.indexes.iter_mut().for_each(Index::clear);
+    }
+
+    /// The index of this number, if it covers all rows.
+    #[inline]
+    fn whole(&self, index: usize) -> Option<&Index> {
+        self.indexes.get(index).filter(|i| i.next.len() == self.derived.len())
     }
 
     /// The row with these values.
+    #[inline]
     pub fn find(&self, values: &[Id]) -> Option<u32> {
         let arity = values.len();
-        if !self.built {
+        let Some(index) = self.whole(0) else {
             return (0..self.len()).find(|r| same(self.row(arity, *r), values));
-        }
-        let index = self.indexes.first()?;
-        let mut at = index.ends.get(&key_hash(values.iter().copied()))?.0;
+        };
+        let mut at = index.first(key_hash(values.iter().copied()));
         while at != NO_ROW {
             if same(self.row(arity, at), values) {
                 return Some(at);
@@ -138,17 +176,19 @@ impl Relation {
     }
 
     /// The first row that may have this key in the columns of index `index` (1 is the layout's first mask), and how to go on.
+    #[inline]
     pub fn first(&self, index: usize, hash: u64) -> (u32, bool) {
         if self.derived.is_empty() {
             return (NO_ROW, false);
         }
-        if !self.built || index == usize::MAX {
-            return (0, false);
+        match self.whole(index) {
+            Some(i) => (i.first(hash), true),
+            None => (0, false),
         }
-        (self.indexes.get(index).and_then(|i| i.ends.get(&hash)).map_or(NO_ROW, |e| e.0), true)
     }
 
     /// The row after `row`, along an index if `chained`.
+    #[inline]
     pub fn after(&self, index: usize, row: u32, chained: bool) -> u32 {
         if chained {
             return self.indexes.get(index).and_then(|i| i.next.get(row as usize)).copied().unwrap_or(NO_ROW);
@@ -157,49 +197,48 @@ impl Relation {
     }
 
     /// Adds a row that is not there yet.
-    pub fn push(&mut self, layout: &Layout, values: &[Id], derived: Derived) {
-        let row = self.len();
+    pub fn push(&mut self, values: &[Id], derived: Derived) {
         self.data.extend_from_slice(values);
         self.derived.push(derived);
-        if self.built {
-            self.index_row(layout, row);
-        } else if row >= SMALL {
-            self.built = true;
+    }
+
+    /// Makes an index cover all rows, if there are enough of them to be worth it.
+    #[inline]
+    pub fn cover(&mut self, layout: &Layout, index: usize) {
+        let rows = self.len();
+        if rows < SMALL || index > layout.masks.len() || self.whole(index).is_some() {
+            return;
+        }
+        if self.indexes.is_empty() {
             self.indexes.resize_with(layout.masks.len() + 1, Index::default);
-            for r in 0..=row {
-                self.index_row(layout, r);
-            }
+        }
+        let mask = index.checked_sub(1).and_then(|m| layout.masks.get(m));
+        let (data, arity) = (&self.data, layout.arity);
+        let Some(index) = self.indexes.get_mut(index) else { return };
+        if index.buckets.len() < rows as usize {
+            index.next.clear();
+            index.buckets.clear();
+            index.buckets.resize((rows as usize * 2).next_power_of_two(), EMPTY);
+        }
+        for row in index.next.len()..rows as usize {
+            let values = data.get(row * arity..(row + 1) * arity).unwrap_or(&[]);
+            index.push(match mask {
+                None => key_hash(values.iter().copied()),
+                Some(mask) => key_hash(values.iter().enumerate().filter(|(c, _)| mask & (1 << c) != 0).map(|(_, v)| *v)),
+            });
         }
     }
 
-    fn index_row(&mut self, layout: &Layout, row: u32) {
-        let at = row as usize * layout.arity;
-        let Some(values) = self.data.get(at..at + layout.arity) else { return };
-        for (i, index) in self.indexes.iter_mut().enumerate() {
-            let hash = match i.checked_sub(1).and_then(|m| layout.masks.get(m)) {
-                None => key_hash(values.iter().copied()),
-                Some(mask) => key_hash(values.iter().enumerate().filter(|(c, _)| mask & (1 << c) != 0).map(|(_, v)| *v)),
-            };
-            match index.ends.entry(hash) {
-                std::collections::hash_map::Entry::Occupied(mut e) => {
-                    let last = std::mem::replace(&mut e.get_mut().1, row);
-                    if let Some(n) = index.next.get_mut(last as usize) {
-                        *n = row;
-                    }
-                }
-                std::collections::hash_map::Entry::Vacant(e) => {
-                    e.insert((row, row));
-                }
-            }
-            index.next.push(NO_ROW);
-        }
+    /// Makes all indexes cover all rows, for a relation that will not change any more.
+    pub fn cover_all(&mut self, layout: &Layout) {
+        (0..=layout.masks.len()).for_each(|i| self.cover(layout, i));
     }
 
     /// Bytes held, roughly.
     pub fn bytes(&self) -> usize {
         (self.data.capacity() + self.bindings.capacity()) * 4
             + self.derived.capacity() * 8
-            + self.indexes.iter().map(|i| i.ends.capacity() * 17 + i.next.capacity() * 4).sum::<usize>()
+            + self.indexes.iter().map(|i| i.buckets.capacity() * 8 + i.next.capacity() * 4).sum::<usize>()
     }
 }
 

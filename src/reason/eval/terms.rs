@@ -61,6 +61,7 @@ impl Terms {
     }
 
     /// How many terms this table and those under it hold.
+    #[inline]
     pub fn len(&self) -> u32 {
         self.start + u32::try_from(self.nodes.len()).unwrap_or(0)
     }
@@ -97,6 +98,7 @@ impl Terms {
     }
 
     /// What an id stands for; `None` for a small number.
+    #[inline]
     pub fn node(&self, id: Id) -> Option<&Node> {
         if id & SMALL != 0 {
             return None;
@@ -109,6 +111,7 @@ impl Terms {
     }
 
     /// The name and arguments of a function term.
+    #[inline]
     pub fn fun(&self, id: Id) -> Option<(Id, &[Id])> {
         if id & SMALL != 0 {
             return None;
@@ -132,6 +135,7 @@ impl Terms {
     }
 
     /// The value of a number.
+    #[inline]
     pub fn int(&self, id: Id) -> Option<i32> {
         if id & SMALL != 0 {
             return Some((id << 1).cast_signed() >> 1);
@@ -143,6 +147,7 @@ impl Terms {
     }
 
     /// The id of a number.
+    #[inline]
     pub fn of_int(&mut self, n: i32) -> Id {
         if SMALL_RANGE.contains(&n) {
             n.cast_unsigned() | SMALL
@@ -174,7 +179,10 @@ impl Terms {
     /// The id of a function term over interned arguments; `name` is the constant of its name.
     pub fn of_fun(&mut self, name: Id, args: &[Id]) -> Id {
         let hash = hash_fun(name, args);
-        if let Some(id) = self.find_hashed(hash, name, args) {
+        // A term over a term of this table cannot be in the tables beneath.
+        let found =
+            if args.iter().any(|a| *a & SMALL == 0 && *a >= self.start) { self.find_here(hash, name, args) } else { self.find_hashed(hash, name, args) };
+        if let Some(id) = found {
             return id;
         }
         let (start, len) = (u32::try_from(self.args.len()).unwrap_or(u32::MAX), u32::try_from(args.len()).unwrap_or(u32::MAX));
@@ -188,7 +196,24 @@ impl Terms {
     }
 
     fn find_hashed(&self, hash: u64, name: Id, args: &[Id]) -> Option<Id> {
-        self.find(hash, |table, x| matches!(x, Node::Fun { name: n, start, len } if *n == name && *len as usize == args.len() && table.args.iter().skip(*start as usize).zip(args).all(|(a, b)| a == b)))
+        let mut table = Some(self);
+        while let Some(t) = table {
+            let found = t.find_here(hash, name, args);
+            if found.is_some() {
+                return found;
+            }
+            table = t.parent.as_deref();
+        }
+        None
+    }
+
+    /// A function term of this table alone.
+    fn find_here(&self, hash: u64, name: Id, args: &[Id]) -> Option<Id> {
+        self.chain(hash, |table, x| {
+            let Node::Fun { name: n, start, len } = x else { return false };
+            let (start, len) = (*start as usize, *len as usize);
+            *n == name && table.args.get(start..start + len).is_some_and(|a| a.len() == args.len() && a.iter().zip(args).all(|(a, b)| a == b))
+        })
     }
 
     /// The id of `#inf`.
@@ -247,7 +272,7 @@ impl Terms {
             Node::Str(n) => Some(Term::Str(n.clone())),
             Node::Fun { .. } => {
                 let (name, args) = self.fun(id)?;
-                Some(Term::Fun(self.name(name)?.clone(), args.iter().map(|a| self.term(*a)).collect::<Option<_>>()?))
+                Some(Term::Fun(self.name(name)?.clone(), self.terms(args)?))
             }
             Node::Inf | Node::Sup => None,
         }
@@ -255,7 +280,15 @@ impl Terms {
 
     /// The atom of a predicate with interned arguments.
     pub fn atom(&self, name: &Name, row: &[Id]) -> Option<Atom> {
-        Some(Atom { name: name.clone(), args: row.iter().map(|a| self.term(*a)).collect::<Option<_>>()? })
+        Some(Atom { name: name.clone(), args: self.terms(row)? })
+    }
+
+    fn terms(&self, ids: &[Id]) -> Option<Vec<Term>> {
+        let mut out = Vec::with_capacity(ids.len());
+        for id in ids {
+            out.push(self.term(*id)?);
+        }
+        Some(out)
     }
 
     /// clingo's order: `#inf`, numbers, constants, strings, functions by arity, name and arguments, `#sup`.
@@ -269,7 +302,9 @@ impl Terms {
         match (self.node(a), self.node(b)) {
             (Some(Node::Const(x)), Some(Node::Const(y))) | (Some(Node::Str(x)), Some(Node::Str(y))) => x.cmp(y),
             (Some(Node::Fun { .. }), Some(Node::Fun { .. })) => {
-                let (Some((f, x)), Some((g, y))) = (self.fun(a), self.fun(b)) else { return Ordering::Equal };
+                let (Some((f, x)), Some((g, y))) = (self.fun(a), self.fun(b)) else {
+                    return Ordering::Equal;
+                };
                 let names = || self.name(f).cmp(&self.name(g));
                 let arguments = || x.iter().zip(y).map(|(a, b)| self.order(*a, *b)).find(|o| o.is_ne()).unwrap_or(Ordering::Equal);
                 x.len().cmp(&y.len()).then_with(names).then_with(arguments)
@@ -278,18 +313,46 @@ impl Terms {
         }
     }
 
-    fn find(&self, hash: u64, same: impl Fn(&Self, &Node) -> bool) -> Option<Id> {
-        let mut next = Some(self);
-        while let Some(table) = next {
-            let mut at = table.first.get(&hash).copied().unwrap_or(NONE);
-            while at != NONE {
-                let i = (at - table.start) as usize;
-                if table.nodes.get(i).is_some_and(|n| same(table, n)) {
-                    return Some(at);
-                }
-                at = table.next.get(i).copied().unwrap_or(NONE);
+    /// The order of [`Term`]: as clingo's, but functions by name, arguments and then their number.
+    pub fn plain_order(&self, a: Id, b: Id) -> Ordering {
+        if a == b {
+            return Ordering::Equal;
+        }
+        match (self.fun(a), self.fun(b)) {
+            (Some((f, x)), Some((g, y))) => {
+                let names = if f == g { Ordering::Equal } else { self.name(f).cmp(&self.name(g)) };
+                names.then_with(|| self.plain_rows(x, y))
             }
-            next = table.parent.as_deref();
+            _ => self.order(a, b),
+        }
+    }
+
+    /// The order of two rows of such terms.
+    pub fn plain_rows(&self, a: &[Id], b: &[Id]) -> Ordering {
+        a.iter().zip(b).map(|(a, b)| self.plain_order(*a, *b)).find(|o| o.is_ne()).unwrap_or_else(|| a.len().cmp(&b.len()))
+    }
+
+    fn find(&self, hash: u64, same: impl Fn(&Self, &Node) -> bool) -> Option<Id> {
+        let mut table = Some(self);
+        while let Some(t) = table {
+            let found = t.chain(hash, &same);
+            if found.is_some() {
+                return found;
+            }
+            table = t.parent.as_deref();
+        }
+        None
+    }
+
+    /// A term of this table alone.
+    fn chain(&self, hash: u64, same: impl Fn(&Self, &Node) -> bool) -> Option<Id> {
+        let mut at = *self.first.get(&hash)?;
+        while at != NONE {
+            let i = (at - self.start) as usize;
+            if self.nodes.get(i).is_some_and(|n| same(self, n)) {
+                return Some(at);
+            }
+            at = self.next.get(i).copied().unwrap_or(NONE);
         }
         None
     }

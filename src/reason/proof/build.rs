@@ -1,16 +1,19 @@
 //! Reads proofs off the recorded derivations.
 
 use std::collections::BTreeMap;
+use std::fmt::Write;
 use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
 
 use super::{Because, By, Counted, Failure, Proof, RuleRef};
 use crate::reason::decide::Outcome;
 use crate::reason::eval::plan::{Match, Step};
 use crate::reason::eval::run::{Run, UNSET};
-use crate::reason::eval::store::{FACT, RelId};
+use crate::reason::eval::store::{FACT, RelId, Relation};
 use crate::reason::eval::terms::{Id, Terms};
 use crate::reason::eval::{Compiled, Query};
-use crate::reason::syntax::{Expr, Item, Literal, Op, Pattern, Rel, Sign, is_anonymous};
+use crate::reason::syntax::{Expr, Item, Literal, Op, Pattern, Sign, is_anonymous};
 use crate::term::{Atom, Name, Term};
 
 /// Deeper proofs are cut: no rule set has such chains, and no reader follows them.
@@ -18,29 +21,32 @@ const MAX_DEPTH: usize = 200;
 /// How many rows a search for a failing condition may try.
 const MAX_STEPS: u64 = 200_000;
 
-/// Builds proofs of one outcome; what is proved once is shared.
+/// Builds proofs of one outcome; what is proved or found absent once is shared.
 pub struct Builder<'a> {
     outcome: &'a Outcome,
     terms: Terms,
-    done: BTreeMap<(RelId, Vec<Id>), Arc<Proof>>,
+    /// By relation, row, and whether the row is static.
+    done: FxHashMap<(RelId, u32, bool), Arc<Proof>>,
+    /// By relation and the known columns.
+    absent: FxHashMap<(RelId, Vec<Option<Id>>), Arc<[Failure]>>,
 }
 
-/// The values of a rule's variables.
+/// The values of a rule's variables; [`UNSET`] for none.
 struct Env<'e> {
     vars: &'e [Name],
-    values: Vec<Option<Term>>,
+    values: &'e [Id],
 }
 
 impl Env<'_> {
-    fn get(&self, name: &Name) -> Option<&Term> {
-        self.vars.iter().position(|v| v == name).and_then(|n| self.values.get(n)).and_then(Option::as_ref)
+    fn get(&self, name: &str) -> Option<Id> {
+        self.vars.iter().position(|v| **v == *name).and_then(|n| self.values.get(n)).copied().filter(|v| *v != UNSET)
     }
 }
 
 impl<'a> Builder<'a> {
     /// A builder for an outcome.
     pub fn new(outcome: &'a Outcome) -> Self {
-        Self { outcome, terms: outcome.terms.clone(), done: BTreeMap::new() }
+        Self { outcome, terms: outcome.terms.clone(), done: FxHashMap::default(), absent: FxHashMap::default() }
     }
 
     /// The proof of an atom, if it was derived.
@@ -57,24 +63,29 @@ impl<'a> Builder<'a> {
         solved.then(|| Arc::new(Proof { atom: atom.clone(), by: By::Solver }))
     }
 
+    /// The rows of a relation: those of the decision, then the static ones.
+    fn rows(&self, relation: RelId) -> [Option<&'a Relation>; 2] {
+        let outcome = self.outcome;
+        [outcome.above.get(relation as usize), outcome.base.inner.relations.get(relation as usize).map(|r| &**r)]
+    }
+
     fn prove(&mut self, relation: RelId, row: &[Id], depth: usize) -> Option<Arc<Proof>> {
-        let key = (relation, row.to_vec());
+        let found = self.rows(relation);
+        let (rows, n, fixed) = found.into_iter().zip([false, true]).find_map(|(r, fixed)| r.and_then(|r| r.find(row).map(|n| (r, n, fixed))))?;
+        let key = (relation, n, fixed);
         if let Some(p) = self.done.get(&key) {
             return Some(p.clone());
         }
-        let outcome = self.outcome;
-        let rules = outcome.base.rules();
-        let name = &rules.program.layouts.names.get(relation as usize)?.0;
-        let found = [outcome.above.get(relation as usize), outcome.base.inner.relations.get(relation as usize).map(|r| &**r)];
-        let (derived, rows) = found.into_iter().flatten().find_map(|r| r.find(row).and_then(|n| r.derived.get(n as usize)).map(|d| (*d, r)))?;
-        let atom = self.terms.atom(name, row)?;
+        let derived = *rows.derived.get(n as usize)?;
+        let rules = self.outcome.base.rules();
+        let atom = self.terms.atom(&rules.program.layouts.names.get(relation as usize)?.0, row)?;
         let by = match rules.program.rules.get(derived.rule as usize) {
             None => By::Fact,
             Some(c) if derived.rule == FACT || c.body.is_empty() => By::Fact,
             Some(c) => {
                 let at = derived.binding as usize;
                 let binding = rows.bindings.get(at..at + c.globals)?;
-                let env = self.env(c, binding);
+                let env = Env { vars: &c.vars, values: binding };
                 let because = if depth > MAX_DEPTH { Vec::new() } else { self.body(c, binding, &env, depth)? };
                 By::Rule { rule: self.rule_ref(c.statement, &env), because }
             }
@@ -84,97 +95,90 @@ impl<'a> Builder<'a> {
         Some(proof)
     }
 
-    fn env<'e>(&self, c: &'e Compiled, binding: &[Id]) -> Env<'e> {
-        Env { vars: &c.vars, values: binding.iter().map(|v| if *v == UNSET { None } else { self.terms.term(*v) }).collect() }
-    }
-
     fn rule_ref(&self, statement: usize, env: &Env<'_>) -> RuleRef {
         let Some(s) = self.outcome.base.rules().statements().get(statement) else {
             return RuleRef { reading: String::new(), text: "".into(), file: "".into(), line: 0, statement };
         };
-        let reading = s.reading.as_deref().map_or_else(String::new, |r| fill(r, &|n| env.get(n).cloned()));
+        let reading = s.reading.as_deref().map_or_else(String::new, |r| fill(r, &|n| env.get(n).and_then(|v| self.terms.term(v))));
         RuleRef { reading, text: s.text.clone(), file: s.origin.file.clone(), line: s.origin.line, statement }
     }
 
     fn body(&mut self, c: &Compiled, binding: &[Id], env: &Env<'_>, depth: usize) -> Option<Vec<Because>> {
-        let mut out = Vec::new();
+        let mut out = Vec::with_capacity(c.body.len());
         for (n, item) in c.body.iter().enumerate() {
-            out.extend(self.item(c, binding, env, n, item, depth)?);
+            match item {
+                Item::Literal(l) => out.extend(self.literal(l, env, depth)?),
+                Item::Aggregate(a) => {
+                    let elements = self.elements(c, binding, n, a, depth)?;
+                    out.push(Because::Aggregate { text: item_text(item, env, &self.terms), elements });
+                }
+                Item::Conditional { literal, condition, .. } => {
+                    let instances = self.instances(c, binding, n, literal, condition, depth)?;
+                    out.push(Because::All { text: item_text(item, env, &self.terms), instances });
+                }
+            }
         }
         Some(out)
-    }
-
-    fn item(&mut self, c: &Compiled, binding: &[Id], env: &Env<'_>, n: usize, item: &Item, depth: usize) -> Option<Option<Because>> {
-        Some(match item {
-            Item::Literal(l) => self.literal(l, env, depth)?,
-            Item::Aggregate(a) => {
-                let elements = self.elements(c, binding, n, a, depth)?;
-                Some(Because::Aggregate { text: item_text(item, env), elements })
-            }
-            Item::Conditional { literal, condition, .. } => {
-                let instances = self.instances(c, binding, n, literal, condition, depth)?;
-                Some(Because::All { text: item_text(item, env), instances })
-            }
-        })
     }
 
     fn literal(&mut self, l: &Literal, env: &Env<'_>, depth: usize) -> Option<Option<Because>> {
         Some(match l {
             Literal::Bool(..) => None,
             Literal::Compare { left: Expr::Var(n, _), .. } if n.starts_with('\u{1}') => None,
-            Literal::Compare { .. } => Some(Because::Test { text: literal_text(l, env) }),
+            Literal::Compare { .. } => {
+                let mut text = String::new();
+                write_literal(&mut text, l, env, &self.terms);
+                Some(Because::Test { text })
+            }
             Literal::Atom { sign: Sign::Not, atom } => {
-                let pattern = pattern_text(atom, env);
-                let ways = self.failures(atom, env);
-                Some(Because::Absent { pattern, ways })
+                let args: Vec<Option<Id>> = atom.args.iter().map(|e| ground(&mut self.terms, e, env)).collect();
+                let mut pattern = String::new();
+                write_pattern(&mut pattern, atom, env, &self.terms);
+                Some(Because::Absent { pattern, ways: self.fail_ways(&atom.predicate(), args) })
             }
-            Literal::Atom { atom, .. } => {
-                let proof = self.holding(atom, env, depth + 1)?;
-                Some(Because::Holds { proof })
-            }
+            Literal::Atom { atom, .. } => Some(Because::Holds { proof: self.holding(atom, env, depth + 1)? }),
         })
     }
 
     /// The proof of a body atom: of its instance, or of any if it has anonymous variables that the binding does not keep.
     fn holding(&mut self, atom: &Pattern, env: &Env<'_>, depth: usize) -> Option<Arc<Proof>> {
         let relation = *self.outcome.base.rules().program.layouts.ids.get(&atom.predicate())?;
-        let row: Option<Vec<Id>> = atom.args.iter().map(|e| ground(e, env).and_then(|t| self.terms.find_term(&t))).collect();
-        if let Some(row) = row {
+        let wanted: Vec<Option<Id>> = atom.args.iter().map(|e| ground(&mut self.terms, e, env)).collect();
+        if let Some(row) = wanted.iter().copied().collect::<Option<Vec<Id>>>() {
             return self.prove(relation, &row, depth);
         }
-        let wanted: Vec<Option<Id>> = atom.args.iter().map(|e| ground(e, env).and_then(|t| self.terms.find_term(&t))).collect();
-        let outcome = self.outcome;
-        let arity = atom.args.len();
-        let found = [outcome.above.get(relation as usize), outcome.base.inner.relations.get(relation as usize).map(|r| &**r)];
-        let row = found.into_iter().flatten().find_map(|r| {
+        let arity = wanted.len();
+        let row = self.rows(relation).into_iter().flatten().find_map(|r| {
             (0..r.len()).map(|n| r.row(arity, n)).find(|row| row.iter().zip(&wanted).all(|(v, w)| w.is_none_or(|w| w == *v))).map(<[Id]>::to_vec)
         })?;
         self.prove(relation, &row, depth)
     }
 
-    /// Solves inner steps of an aggregate or condition and hands each solution's registers out.
-    fn solutions(&mut self, c: &Compiled, binding: &[Id], steps: &[Step]) -> Vec<Vec<Id>> {
-        let program = &self.outcome.base.rules().program;
-        let mut regs = vec![UNSET; c.vars.len()];
-        for (slot, v) in regs.iter_mut().zip(binding) {
-            *slot = *v;
-        }
-        let mut out = Vec::new();
-        let mut tried = 0;
-        let mut run = Run {
+    /// A run over the outcome's rows with these registers.
+    fn run<'r>(&'r mut self, regs: &'r mut Vec<Id>, steps: &'r mut u64, deepest: Option<&'r mut (usize, Vec<Id>)>) -> Run<'r> {
+        let outcome: &'r Outcome = self.outcome;
+        Run {
             terms: &mut self.terms,
-            below: &self.outcome.base.inner.relations,
-            fixed: &self.outcome.base.inner.counts,
-            above: &self.outcome.above,
-            arities: &program.arities,
-            regs: &mut regs,
+            below: &outcome.base.inner.relations,
+            fixed: &outcome.base.inner.counts,
+            above: &outcome.above,
+            arities: &outcome.base.rules().program.arities,
+            regs,
             delta: 0..0,
-            steps: &mut tried,
+            steps,
             max_steps: MAX_STEPS,
             touched: None,
-            deepest: None,
-        };
-        let _ = run.solve(steps, &mut |r| {
+            deepest,
+        }
+    }
+
+    /// Solves inner steps of an aggregate or condition and hands each solution's registers out.
+    fn solutions(&mut self, c: &Compiled, binding: &[Id], steps: &[Step]) -> Vec<Vec<Id>> {
+        let mut regs = vec![UNSET; c.vars.len()];
+        regs.iter_mut().zip(binding).for_each(|(slot, v)| *slot = *v);
+        let mut out = Vec::new();
+        let mut tried = 0;
+        let _ = self.run(&mut regs, &mut tried, None).solve(steps, &mut |r| {
             out.push(r.regs.clone());
             Ok(false)
         });
@@ -188,15 +192,15 @@ impl<'a> Builder<'a> {
     }
 
     fn elements(&mut self, c: &Compiled, binding: &[Id], n: usize, a: &crate::reason::syntax::Aggregate, depth: usize) -> Option<Vec<Counted>> {
-        let Some(Step::Fold { elements, .. }) = Self::inner_step(c, n) else { return Some(Vec::new()) };
+        let Some(Step::Fold { elements, .. }) = Self::inner_step(c, n) else {
+            return Some(Vec::new());
+        };
         let mut out: BTreeMap<Vec<Term>, Vec<Because>> = BTreeMap::new();
         for ((steps, _), element) in elements.iter().zip(&a.elements) {
             for regs in self.solutions(c, binding, steps) {
-                let env = self.env(c, &regs);
-                let Some(tuple) = element.terms.iter().map(|t| ground(t, &env)).collect::<Option<Vec<_>>>() else { continue };
-                if out.contains_key(&tuple) {
-                    continue;
-                }
+                let env = Env { vars: &c.vars, values: &regs };
+                let tuple = element.terms.iter().map(|t| ground(&mut self.terms, t, &env).and_then(|v| self.terms.term(v))).collect::<Option<Vec<_>>>();
+                let Some(tuple) = tuple.filter(|t| !out.contains_key(t)) else { continue };
                 let because = self.literals(&element.condition, &env, depth)?;
                 out.insert(tuple, because);
             }
@@ -205,10 +209,12 @@ impl<'a> Builder<'a> {
     }
 
     fn instances(&mut self, c: &Compiled, binding: &[Id], n: usize, literal: &Literal, condition: &[Literal], depth: usize) -> Option<Vec<Vec<Because>>> {
-        let Some(Step::ForAll { condition: steps, .. }) = Self::inner_step(c, n) else { return Some(Vec::new()) };
+        let Some(Step::ForAll { condition: steps, .. }) = Self::inner_step(c, n) else {
+            return Some(Vec::new());
+        };
         let mut out = Vec::new();
         for regs in self.solutions(c, binding, steps) {
-            let env = self.env(c, &regs);
+            let env = Env { vars: &c.vars, values: &regs };
             let mut because = self.literals(condition, &env, depth)?;
             because.extend(self.literal(literal, &env, depth)?);
             out.push(because);
@@ -224,59 +230,60 @@ impl<'a> Builder<'a> {
         Some(out)
     }
 
-    fn failures(&mut self, atom: &Pattern, env: &Env<'_>) -> Vec<Failure> {
-        let args: Vec<Option<Term>> = atom.args.iter().map(|e| ground(e, env)).collect();
-        self.fail_ways(&atom.predicate(), &args)
-    }
-
-    fn fail_ways(&mut self, predicate: &(Name, usize), args: &[Option<Term>]) -> Vec<Failure> {
+    fn fail_ways(&mut self, predicate: &(Name, usize), args: Vec<Option<Id>>) -> Arc<[Failure]> {
         let rules = self.outcome.base.rules();
-        let Some(relation) = rules.program.layouts.ids.get(predicate) else { return Vec::new() };
-        let mask = args.iter().enumerate().fold(0, |m, (c, a)| if a.is_some() { m | (1 << c) } else { m });
+        let Some(relation) = rules.program.layouts.ids.get(predicate) else {
+            return Arc::default();
+        };
+        let key = (*relation, args);
+        if let Some(ways) = self.absent.get(&key) {
+            return ways.clone();
+        }
+        let mask = key.1.iter().enumerate().fold(0, |m, (c, a)| if a.is_some() { m | (1 << c) } else { m });
         let mut out = Vec::new();
         for r in rules.by_head.get(relation).map_or(&[][..], Vec::as_slice) {
-            let (Some(c), Some(q)) = (rules.program.rules.get(*r as usize), rules.queries.get(&(*r, mask))) else { continue };
-            out.extend(self.failure(c, q, args));
+            let (Some(c), Some(q)) = (rules.program.rules.get(*r as usize), rules.queries.get(&(*r, mask))) else {
+                continue;
+            };
+            out.extend(self.failure(c, q, &key.1));
         }
         out.sort_by_key(|f| (f.of - f.met, f.rule.statement));
-        out
+        let ways: Arc<[Failure]> = out.into();
+        self.absent.insert(key, ways.clone());
+        ways
     }
 
     /// The first condition of a rule that fails for a wanted head; `None` if the head cannot match.
-    fn failure(&mut self, c: &Compiled, q: &Query, args: &[Option<Term>]) -> Option<Failure> {
-        let program = &self.outcome.base.rules().program;
+    fn failure(&mut self, c: &Compiled, q: &Query, args: &[Option<Id>]) -> Option<Failure> {
         let mut regs = vec![UNSET; q.vars.len()];
         for (slot, a) in q.params.iter().zip(args.iter().flatten()) {
-            *regs.get_mut(*slot as usize)? = self.terms.of_term(a);
+            *regs.get_mut(*slot as usize)? = *a;
         }
         let mut deepest = (0, Vec::new());
         let mut tried = 0;
-        let mut run = Run {
-            terms: &mut self.terms,
-            below: &self.outcome.base.inner.relations,
-            fixed: &self.outcome.base.inner.counts,
-            above: &self.outcome.above,
-            arities: &program.arities,
-            regs: &mut regs,
-            delta: 0..0,
-            steps: &mut tried,
-            max_steps: MAX_STEPS,
-            touched: None,
-            deepest: Some(&mut deepest),
-        };
-        let _ = run.solve(&q.plan.steps, &mut |_| Ok(true));
-        let (at, regs) = deepest;
+        let _ = self.run(&mut regs, &mut tried, Some(&mut deepest)).solve(&q.plan.steps, &mut |_| Ok(true));
+        let (at, mut regs) = deepest;
         let item = *q.plan.items.get(at)?;
         // The first items say that the head is the wanted atom: a rule that fails there is about something else.
         let body_item = item.checked_sub(q.head_items)?;
         let known = bound(q.plan.steps.get(..at)?, &q.params);
-        let values = regs.iter().enumerate().map(|(n, v)| if known.contains(&n) { self.terms.term(*v) } else { None }).collect();
-        let env = Env { vars: &q.vars, values };
-        let fails = match c.body.get(body_item)? {
-            Item::Literal(Literal::Atom { sign: Sign::Not, atom }) => format!("{} holds", pattern_text(atom, &env)),
-            Item::Literal(Literal::Atom { atom, .. }) => format!("no {}", pattern_text(atom, &env)),
-            other => format!("{} does not hold", item_text(other, &env)),
-        };
+        (0..).zip(&mut regs).filter(|(n, _)| !known.contains(n)).for_each(|(_, v)| *v = UNSET);
+        let env = Env { vars: &q.vars, values: &regs };
+        let mut fails = String::new();
+        match c.body.get(body_item)? {
+            Item::Literal(Literal::Atom { sign: Sign::Not, atom }) => {
+                write_pattern(&mut fails, atom, &env, &self.terms);
+                fails.push_str(" holds");
+            }
+            Item::Literal(Literal::Atom { atom, .. }) => {
+                fails.push_str("no ");
+                write_pattern(&mut fails, atom, &env, &self.terms);
+            }
+            other => {
+                fails = item_text(other, &env, &self.terms);
+                fails.push_str(" does not hold");
+            }
+        }
         let met = q.plan.items.get(..at)?.iter().filter(|i| **i >= q.head_items).count();
         Some(Failure { rule: self.rule_ref(c.statement, &env), fails, met, of: c.body.len() })
     }
@@ -303,8 +310,8 @@ fn bound(steps: &[Step], params: &[u16]) -> Vec<usize> {
 }
 
 /// Puts values into a reading: `{X}` becomes the value of `X`, strings without quotes.
-pub fn fill(reading: &str, value: &dyn Fn(&Name) -> Option<Term>) -> String {
-    let mut out = String::new();
+pub fn fill(reading: &str, value: &dyn Fn(&str) -> Option<Term>) -> String {
+    let mut out = String::with_capacity(reading.len() + 16);
     let mut rest = reading;
     while let Some((before, after)) = rest.split_once('{') {
         out.push_str(before);
@@ -313,9 +320,11 @@ pub fn fill(reading: &str, value: &dyn Fn(&Name) -> Option<Term>) -> String {
             rest = after;
             continue;
         };
-        match value(&name.into()) {
+        match value(name) {
             Some(Term::Str(s)) => out.push_str(&s),
-            Some(t) => out.push_str(&t.to_string()),
+            Some(t) => {
+                let _ = write!(out, "{t}");
+            }
             None => out.push_str("something"),
         }
         rest = after;
@@ -325,103 +334,188 @@ pub fn fill(reading: &str, value: &dyn Fn(&Name) -> Option<Term>) -> String {
 }
 
 /// The value of a term, if all its variables have one.
-fn ground(e: &Expr, env: &Env<'_>) -> Option<Term> {
-    let int = |e: &Expr| ground(e, env).and_then(|t| t.as_int());
+fn ground(terms: &mut Terms, e: &Expr, env: &Env<'_>) -> Option<Id> {
     Some(match e {
-        Expr::Int(n) => Term::Int(*n),
-        Expr::Const(n) => Term::Const(n.clone()),
-        Expr::Str(n) => Term::Str(n.clone()),
-        Expr::Fun(n, args) => Term::Fun(n.clone(), args.iter().map(|a| ground(a, env)).collect::<Option<_>>()?),
-        Expr::Var(n, _) => env.get(n)?.clone(),
-        Expr::Neg(a) => Term::Int(int(a)?.checked_neg()?),
-        Expr::Abs(a) => Term::Int(int(a)?.checked_abs()?),
-        Expr::Binary(op, a, b) => {
-            let (a, b) = (int(a)?, int(b)?);
-            Term::Int(match op {
-                Op::Add => a.checked_add(b)?,
-                Op::Sub => a.checked_sub(b)?,
-                Op::Mul => a.checked_mul(b)?,
-                Op::Div => a.checked_div(b)?,
-                Op::Mod => a.checked_rem(b)?,
-                Op::Pow => a.checked_pow(u32::try_from(b).ok()?)?,
-            })
+        Expr::Var(n, _) => env.get(n)?,
+        Expr::Int(n) => terms.of_int(*n),
+        Expr::Const(n) => terms.of_const(n),
+        Expr::Str(n) => terms.of_str(n),
+        Expr::Fun(n, args) => {
+            let args = args.iter().map(|a| ground(terms, a, env)).collect::<Option<Vec<_>>>()?;
+            let name = terms.of_const(n);
+            terms.of_fun(name, &args)
+        }
+        Expr::Neg(_) | Expr::Abs(_) | Expr::Binary(..) => {
+            let n = number(e, env, terms)?;
+            terms.of_int(n)
         }
         Expr::Inf | Expr::Sup | Expr::Interval(..) | Expr::Pool(_) => return None,
     })
 }
 
-fn expr_text(e: &Expr, env: &Env<'_>) -> String {
-    if let Some(t) = ground(e, env) {
-        return t.to_string();
-    }
-    let list = |args: &[Expr]| args.iter().map(|a| expr_text(a, env)).collect::<Vec<_>>().join(",");
+/// The value of a term that is a number.
+fn number(e: &Expr, env: &Env<'_>, terms: &Terms) -> Option<i32> {
     match e {
-        Expr::Var(n, _) if is_anonymous(n) || n.starts_with('\u{1}') => "_".into(),
-        Expr::Var(n, _) => n.to_string(),
-        Expr::Fun(n, args) => format!("{n}({})", list(args)),
-        Expr::Binary(op, a, b) => format!("{}{}{}", expr_text(a, env), op.symbol(), expr_text(b, env)),
-        Expr::Neg(a) => format!("-{}", expr_text(a, env)),
-        Expr::Abs(a) => format!("|{}|", expr_text(a, env)),
-        Expr::Interval(a, b) => format!("{}..{}", expr_text(a, env), expr_text(b, env)),
-        Expr::Pool(args) => format!("({})", list(args)),
-        Expr::Inf => "#inf".into(),
-        Expr::Sup => "#sup".into(),
-        _ => String::new(),
+        Expr::Int(n) => Some(*n),
+        Expr::Var(n, _) => terms.int(env.get(n)?),
+        Expr::Neg(a) => number(a, env, terms)?.checked_neg(),
+        Expr::Abs(a) => number(a, env, terms)?.checked_abs(),
+        Expr::Binary(op, a, b) => {
+            let (a, b) = (number(a, env, terms)?, number(b, env, terms)?);
+            match op {
+                Op::Add => a.checked_add(b),
+                Op::Sub => a.checked_sub(b),
+                Op::Mul => a.checked_mul(b),
+                Op::Div => a.checked_div(b),
+                Op::Mod => a.checked_rem(b),
+                Op::Pow => a.checked_pow(u32::try_from(b).ok()?),
+            }
+        }
+        _ => None,
     }
 }
 
-fn pattern_text(p: &Pattern, env: &Env<'_>) -> String {
-    if p.args.is_empty() {
-        return p.name.to_string();
+fn write_list(out: &mut String, args: &[Expr], env: &Env<'_>, terms: &Terms) {
+    for (n, a) in args.iter().enumerate() {
+        if n > 0 {
+            out.push(',');
+        }
+        write_expr(out, a, env, terms);
     }
-    let arg = |e: &Expr| match e {
-        Expr::Var(n, _) if env.get(n).is_none() => "_".to_owned(),
-        e => expr_text(e, env),
+}
+
+fn write_expr(out: &mut String, e: &Expr, env: &Env<'_>, terms: &Terms) {
+    match e {
+        Expr::Var(n, _) => match env.get(n).and_then(|v| terms.term(v)) {
+            Some(Term::Const(c)) => out.push_str(&c),
+            Some(t) => drop(write!(out, "{t}")),
+            None if is_anonymous(n) || n.starts_with('\u{1}') => out.push('_'),
+            None => out.push_str(n),
+        },
+        Expr::Int(n) => drop(write!(out, "{n}")),
+        Expr::Const(n) => out.push_str(n),
+        Expr::Str(n) => drop(write!(out, "{}", Term::Str(n.clone()))),
+        Expr::Fun(n, args) => {
+            out.push_str(n);
+            out.push('(');
+            write_list(out, args, env, terms);
+            out.push(')');
+        }
+        Expr::Binary(..) | Expr::Neg(_) | Expr::Abs(_) if let Some(n) = number(e, env, terms) => drop(write!(out, "{n}")),
+        Expr::Binary(op, a, b) => {
+            write_expr(out, a, env, terms);
+            out.push_str(op.symbol());
+            write_expr(out, b, env, terms);
+        }
+        Expr::Neg(a) => {
+            out.push('-');
+            write_expr(out, a, env, terms);
+        }
+        Expr::Abs(a) => {
+            out.push('|');
+            write_expr(out, a, env, terms);
+            out.push('|');
+        }
+        Expr::Interval(a, b) => {
+            write_expr(out, a, env, terms);
+            out.push_str("..");
+            write_expr(out, b, env, terms);
+        }
+        Expr::Pool(args) => {
+            out.push('(');
+            write_list(out, args, env, terms);
+            out.push(')');
+        }
+        Expr::Inf => out.push_str("#inf"),
+        Expr::Sup => out.push_str("#sup"),
+    }
+}
+
+/// An atom whose unknown variables stand for anything.
+fn write_pattern(out: &mut String, p: &Pattern, env: &Env<'_>, terms: &Terms) {
+    out.push_str(&p.name);
+    for (n, e) in p.args.iter().enumerate() {
+        out.push(if n == 0 { '(' } else { ',' });
+        match e {
+            Expr::Var(v, _) if env.get(v).is_none() => out.push('_'),
+            e => write_expr(out, e, env, terms),
+        }
+    }
+    if !p.args.is_empty() {
+        out.push(')');
+    }
+}
+
+fn write_literal(out: &mut String, l: &Literal, env: &Env<'_>, terms: &Terms) {
+    let (Literal::Atom { sign, .. } | Literal::Compare { sign, .. }) = l else {
+        out.push_str(if matches!(l, Literal::Bool(true, _)) { "#true" } else { "#false" });
+        return;
     };
-    format!("{}({})", p.name, p.args.iter().map(arg).collect::<Vec<_>>().join(","))
-}
-
-fn literal_text(l: &Literal, env: &Env<'_>) -> String {
-    let sign = |s: Sign| match s {
+    out.push_str(match sign {
         Sign::Plain => "",
         Sign::Not => "not ",
         Sign::NotNot => "not not ",
-    };
+    });
     match l {
-        Literal::Atom { sign: s, atom } if atom.args.is_empty() => format!("{}{}", sign(*s), atom.name),
-        Literal::Atom { sign: s, atom } => format!("{}{}({})", sign(*s), atom.name, atom.args.iter().map(|a| expr_text(a, env)).collect::<Vec<_>>().join(",")),
-        Literal::Compare { sign: s, left, rest, .. } => {
-            let mut out = format!("{}{}", sign(*s), expr_text(left, env));
-            for (rel, e) in rest {
-                out.push_str(&format!(" {} {}", rel.symbol(), expr_text(e, env)));
+        Literal::Atom { atom, .. } => {
+            out.push_str(&atom.name);
+            if !atom.args.is_empty() {
+                out.push('(');
+                write_list(out, &atom.args, env, terms);
+                out.push(')');
             }
-            out
         }
-        Literal::Bool(b, _) => if *b { "#true" } else { "#false" }.into(),
+        Literal::Compare { left, rest, .. } => {
+            write_expr(out, left, env, terms);
+            for (rel, e) in rest {
+                out.push(' ');
+                out.push_str(rel.symbol());
+                out.push(' ');
+                write_expr(out, e, env, terms);
+            }
+        }
+        Literal::Bool(..) => {}
     }
 }
 
-fn item_text(item: &Item, env: &Env<'_>) -> String {
-    let literals = |ls: &[Literal]| ls.iter().map(|l| literal_text(l, env)).collect::<Vec<_>>().join(", ");
+fn write_literals(out: &mut String, literals: &[Literal], env: &Env<'_>, terms: &Terms) {
+    for (n, l) in literals.iter().enumerate() {
+        if n > 0 {
+            out.push_str(", ");
+        }
+        write_literal(out, l, env, terms);
+    }
+}
+
+fn item_text(item: &Item, env: &Env<'_>, terms: &Terms) -> String {
+    let mut out = String::new();
     match item {
-        Item::Literal(l) => literal_text(l, env),
-        Item::Conditional { literal, condition, .. } => format!("{} : {}", literal_text(literal, env), literals(condition)),
+        Item::Literal(l) => write_literal(&mut out, l, env, terms),
+        Item::Conditional { literal, condition, .. } => {
+            write_literal(&mut out, literal, env, terms);
+            out.push_str(" : ");
+            write_literals(&mut out, condition, env, terms);
+        }
         Item::Aggregate(a) => {
-            let side = |e: &Expr, r: Rel| format!("{} {}", r.symbol(), expr_text(e, env));
-            let elements: Vec<String> = a
-                .elements
-                .iter()
-                .map(|e| format!("{} : {}", e.terms.iter().map(|t| expr_text(t, env)).collect::<Vec<_>>().join(","), literals(&e.condition)))
-                .collect();
-            let mut out = String::new();
             if let Some((e, r)) = &a.left {
-                out.push_str(&format!("{} {} ", expr_text(e, env), r.symbol()));
+                write_expr(&mut out, e, env, terms);
+                let _ = write!(out, " {} ", r.symbol());
             }
-            out.push_str(&format!("{} {{ {} }}", a.fold.symbol(), elements.join("; ")));
+            let _ = write!(out, "{} {{ ", a.fold.symbol());
+            for (n, e) in a.elements.iter().enumerate() {
+                if n > 0 {
+                    out.push_str("; ");
+                }
+                write_list(&mut out, &e.terms, env, terms);
+                out.push_str(" : ");
+                write_literals(&mut out, &e.condition, env, terms);
+            }
+            out.push_str(" }");
             if let Some((r, e)) = &a.right {
-                out.push_str(&format!(" {}", side(e, *r)));
+                let _ = write!(out, " {} ", r.symbol());
+                write_expr(&mut out, e, env, terms);
             }
-            out
         }
     }
+    out
 }

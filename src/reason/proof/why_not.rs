@@ -156,7 +156,7 @@ impl Asked<'_> {
 
     fn way(&mut self, n: usize, s: &Statement, body: &[Item], tried: &Tried, depth: usize) -> Way {
         let b = &tried.bindings;
-        let reading = s.reading.as_deref().map_or_else(String::new, |r| fill(r, &|v| b.value(&Expr::Var(v.clone(), 0))));
+        let reading = s.reading.as_deref().map_or_else(String::new, |r| fill(r, &|v| b.value(&Expr::Var(v.into(), 0))));
         let rule = RuleRef { reading, text: s.text.clone(), file: s.origin.file.clone(), line: s.origin.line, statement: n };
         let mut way = Way { rule, fails: String::new(), kind: Fails::Test, missing: tried.missing, of: body.len(), deeper: Vec::new(), because: None };
         match body.get(tried.fails) {
