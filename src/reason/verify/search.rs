@@ -366,6 +366,7 @@ impl<'a> Search<'a> {
             if goal.within.is_some_and(|w| depth >= w) {
                 continue;
             }
+            let mut next = Vec::new();
             for n in by {
                 let Some(step) = self.step(&(who, here.0.clone(), here.1.clone(), *n), None)? else { continue };
                 if step.reached.get(g) == Some(&true) {
@@ -375,10 +376,12 @@ impl<'a> Search<'a> {
                 }
                 let to = (step.session.clone(), step.shared.clone());
                 if !step.ended && seen.insert(to.clone()) {
-                    open.push_back(visited.len());
+                    next.push(visited.len());
                     visited.push((to, Some(at), *n, depth + 1));
                 }
             }
+            // Going deep, what is listed first is tried first.
+            if broad { open.extend(next) } else { open.extend(next.into_iter().rev()) }
         }
         // The first turn once more where nothing leads on at all.
         let mut last = visited.len() - 1;
