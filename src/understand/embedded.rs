@@ -72,7 +72,6 @@ impl Embedded {
             // A slip in a word that only patterns hold is set right at once.
             if let Some((w, _)) = t.alts.first().filter(|a| a.1 >= 0.88 && !k.names.knows(a.0)) {
                 t.id = *w;
-                k.words.stem_of(*w).clone_into(&mut t.text);
             }
         }
         self.merge(&mut tokens);
@@ -226,6 +225,7 @@ impl Embedded {
         let steps: Vec<&Edge> = path.iter().filter_map(|i| edges.get(*i)).collect();
         let corrects = |e: &&&Edge| grammar.patterns.get(e.pattern).is_some_and(|p| p.does == Some(Does::Correct));
         let corrections = steps.iter().filter(corrects).map(|e| e.start).collect();
+        self.unask(&mut resolver, tokens, grammar);
         let mut out = finish(resolver);
         // A part of a name amid words that mean nothing here is a coincidence.
         let spoken = tokens.iter().filter(|t| t.punct().is_none()).count();
@@ -241,6 +241,36 @@ impl Embedded {
         let path = steps.iter().map(|e| e.start..e.end).collect();
         let gapped = steps.iter().filter(|e| grammar.patterns.get(e.pattern).is_some_and(|p| p.loose)).map(|e| e.start..e.end).collect();
         Reading { out, unsure, uncovered, loose, name_score, score, barren, covered, lost, named, corrections, path, gapped, guessed, invented: false }
+    }
+
+    /// A name that stands by itself in a question is what is asked about, no wish for it.
+    fn unask(&self, resolver: &mut Resolver<'_, '_>, tokens: &[Token], grammar: &RoleGrammar) {
+        let answers = |e: &Entry| grammar.patterns.get(e.pattern).is_some_and(|p| !p.bare && p.weak < 2);
+        if !resolver.entries.iter().any(|e| matches!(e.what, What::Atom(_)) && answers(e)) {
+            return;
+        }
+        let asked = |at: usize| {
+            let start = (0..at).rev().find(|i| tokens.get(*i).is_some_and(|t| matches!(t.punct(), Some('.' | '?' | '!')))).map_or(0, |i| i + 1);
+            let mut words = (start..at).filter(|i| tokens.get(*i).is_some_and(|t| t.kind == Kind::Word && !self.model.fillers.contains(&t.id)));
+            let asks = words.next().and_then(|i| tokens.get(i)).is_some_and(|t| self.model.phrase.has("question", t.id));
+            asks && !resolver.wishes.iter().any(|w| *w >= start && *w < at)
+        };
+        let lines: Vec<usize> = resolver
+            .entries
+            .iter()
+            .filter(|e| grammar.patterns.get(e.pattern).is_some_and(|p| p.bare && p.after.is_none()) && asked(e.span.start))
+            .filter_map(|e| if let What::Line(l) = e.what { Some(l) } else { None })
+            .collect();
+        for e in &mut resolver.entries {
+            let gone = match &e.what {
+                What::Line(l) => lines.contains(l),
+                What::Change { target, .. } => target.line.is_some_and(|l| lines.contains(&l)),
+                _ => false,
+            };
+            if gone {
+                e.what = What::Gone;
+            }
+        }
     }
 
     /// Whether names are only mentioned, in a question or a story that nothing here reads: nothing is asked for then.
