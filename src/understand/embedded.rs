@@ -72,7 +72,6 @@ impl Embedded {
             // A slip in a word that only patterns hold is set right at once.
             if let Some((w, _)) = t.alts.first().filter(|a| a.1 >= 0.88 && !k.names.knows(a.0)) {
                 t.id = *w;
-                k.words.stem_of(*w).clone_into(&mut t.text);
             }
         }
         self.merge(&mut tokens);
@@ -218,7 +217,7 @@ impl Embedded {
         let mut covered = covered(tokens.len(), &edges, &path, grammar);
         let uncovered: Vec<usize> = (0..tokens.len()).filter(|i| !covered.get(*i).copied().unwrap_or(false) && chart.skip_cost(*i) > 0.3).collect();
         let loose = (0..tokens.len()).filter(|i| !covered.get(*i).copied().unwrap_or(false) && chart.skip_cost(*i) > 0.0).count();
-        let unsure = std::mem::take(&mut resolver.unsure);
+        let mut unsure = std::mem::take(&mut resolver.unsure);
         let barren = std::mem::take(&mut resolver.barren);
         let name_score = resolver.name_score;
         let named = (0..tokens.len()).map(|i| chart.names_at.get(i).is_some_and(|n| !n.is_empty()) && covered.get(i).copied().unwrap_or(false)).collect();
@@ -226,19 +225,52 @@ impl Embedded {
         let steps: Vec<&Edge> = path.iter().filter_map(|i| edges.get(*i)).collect();
         let corrects = |e: &&&Edge| grammar.patterns.get(e.pattern).is_some_and(|p| p.does == Some(Does::Correct));
         let corrections = steps.iter().filter(corrects).map(|e| e.start).collect();
+        self.unask(&mut resolver, tokens, grammar);
         let mut out = finish(resolver);
         // A part of a name amid words that mean nothing here is a coincidence.
         let spoken = tokens.iter().filter(|t| t.punct().is_none()).count();
         let accidental = name_score < 0.85 && loose * 2 > spoken && spoken > 2;
         if accidental || self.is_mention(tokens, &edges, &path, grammar, loose, spoken) {
             out.clear();
+            unsure.clear();
         }
         let guessed = path.iter().filter_map(|i| edges.get(*i)).any(|e| grammar.patterns.get(e.pattern).is_some_and(|p| p.loose));
         for at in barren.iter().flat_map(|b| b.0.clone()) {
             covered.get_mut(at).into_iter().for_each(|c| *c = false);
         }
         let path = steps.iter().map(|e| e.start..e.end).collect();
-        Reading { out, unsure, uncovered, loose, name_score, score, barren, covered, lost, named, corrections, path, guessed, invented: false }
+        let gapped = steps.iter().filter(|e| grammar.patterns.get(e.pattern).is_some_and(|p| p.loose)).map(|e| e.start..e.end).collect();
+        Reading { out, unsure, uncovered, loose, name_score, score, barren, covered, lost, named, corrections, path, gapped, guessed, invented: false }
+    }
+
+    /// A name that stands by itself in a question is what is asked about, no wish for it.
+    fn unask(&self, resolver: &mut Resolver<'_, '_>, tokens: &[Token], grammar: &RoleGrammar) {
+        let answers = |e: &Entry| grammar.patterns.get(e.pattern).is_some_and(|p| !p.bare && p.weak < 2);
+        if !resolver.entries.iter().any(|e| matches!(e.what, What::Atom(_)) && answers(e)) {
+            return;
+        }
+        let asked = |at: usize| {
+            let start = (0..at).rev().find(|i| tokens.get(*i).is_some_and(|t| matches!(t.punct(), Some('.' | '?' | '!')))).map_or(0, |i| i + 1);
+            let mut words = (start..at).filter(|i| tokens.get(*i).is_some_and(|t| t.kind == Kind::Word && !self.model.fillers.contains(&t.id)));
+            let asks = words.next().and_then(|i| tokens.get(i)).is_some_and(|t| self.model.phrase.has("question", t.id));
+            asks && !resolver.wishes.iter().any(|w| *w >= start && *w < at)
+        };
+        let lines: Vec<usize> = resolver
+            .entries
+            .iter()
+            .filter(|e| grammar.patterns.get(e.pattern).is_some_and(|p| p.bare && p.after.is_none()) && asked(e.span.start))
+            .filter_map(|e| if let What::Line(l) = e.what { Some(l) } else { None })
+            .collect();
+        for e in &mut resolver.entries {
+            let gone = match &e.what {
+                What::Line(l) => lines.contains(l),
+                What::Change { target, .. } => target.line.is_some_and(|l| lines.contains(&l)),
+                _ => false,
+            };
+            if gone {
+                e.what = What::Gone;
+            }
+        }
     }
 
     /// Whether names are only mentioned, in a question or a story that nothing here reads: nothing is asked for then.
@@ -290,6 +322,8 @@ pub struct Reading {
     corrections: Vec<usize>,
     /// The stretches of the readings, in order.
     path: Vec<Range<usize>>,
+    /// Those of them that were read with gaps.
+    gapped: Vec<Range<usize>>,
     /// Whether words were taken for a name that nothing known bears.
     invented: bool,
     /// Whether a reading with gaps was taken.
@@ -334,7 +368,8 @@ fn covered(n: usize, edges: &[Edge], path: &[usize], grammar: &RoleGrammar) -> V
 /// Entries to atoms: weak ones give way, equal changes of one instance count once, numbered ones get their number.
 fn finish(resolver: Resolver<'_, '_>) -> Vec<(Atom, Range<usize>)> {
     let Resolver { chart, grammar, ledger, mut entries, .. } = resolver;
-    void(grammar, &mut entries);
+    let change: Name = chart.model.lines.as_ref().map_or("", |l| l.config.change.as_str()).into();
+    void(grammar, &change, &mut entries);
     let strength = entries.iter().filter(|e| e.what != What::Gone).map(|e| e.weak).min().unwrap_or(0);
     let member = chart.model.lines.as_ref().map(|l| l.config.member.clone()).unwrap_or_default();
     let mut kept: Vec<Entry> = vec![];
@@ -402,7 +437,7 @@ fn finish(resolver: Resolver<'_, '_>) -> Vec<(Atom, Range<usize>)> {
 }
 
 /// Takes out what something else said in the turn makes void: the question for the total, of who is done.
-fn void(grammar: &RoleGrammar, entries: &mut [Entry]) {
+fn void(grammar: &RoleGrammar, change: &Name, entries: &mut [Entry]) {
     let over: Vec<(usize, Option<Atom>, Arc<Vec<template::Template>>)> = entries
         .iter()
         .filter(|e| e.what != What::Gone)
@@ -413,9 +448,16 @@ fn void(grammar: &RoleGrammar, entries: &mut [Entry]) {
         .filter(|o| !o.2.is_empty())
         .collect();
     for e in entries.iter_mut() {
-        let What::Atom(atom) = &e.what else { continue };
+        let atom = match &e.what {
+            What::Atom(atom) => atom.clone(),
+            What::Change { target, rest } => {
+                let item = target.item.as_ref().map(|i| Term::Str(i.clone()));
+                Atom { name: change.clone(), args: item.into_iter().chain(rest.iter().cloned()).collect() }
+            }
+            _ => continue,
+        };
         let void = |(p, own, o): &(usize, Option<Atom>, Arc<Vec<template::Template>>)| {
-            *p != e.pattern && own.as_ref() != Some(atom) && o.iter().any(|t| t.matches(atom, &mut vec![]))
+            *p != e.pattern && own.as_ref() != Some(&atom) && o.iter().any(|t| t.matches(&atom, &mut vec![]))
         };
         if over.iter().any(void) {
             e.what = What::Gone;

@@ -240,6 +240,10 @@ impl Repair<'_> {
             return false;
         }
         let Some(edge) = after.path.iter().find(|e| e.start <= span.start && span.end <= e.end) else { return false };
+        // Readings with gaps make sense of anything, so they prove nothing.
+        if after.gapped.contains(edge) {
+            return false;
+        }
         let joined = edge.start.checked_sub(1).is_some_and(|b| self.is("list", b)) || self.is("list", edge.end);
         let framed = edge.len() > span.len() || (joined && !old.is_empty()) || span.clone().any(|i| self.is_name_word(i));
         framed && self.bounded(after, edge.start, true) && self.bounded(after, edge.end, false)

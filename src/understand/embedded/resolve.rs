@@ -66,6 +66,8 @@ pub struct Resolver<'c, 'a> {
     pub barren: Vec<(Range<usize>, bool)>,
     /// How many readings were taken in by what was there.
     absorbed: usize,
+    /// Where wishes were said.
+    pub wishes: Vec<usize>,
     /// Lowest closeness of a name taken.
     pub name_score: f32,
     focus: Option<Target>,
@@ -115,6 +117,7 @@ impl<'c, 'a> Resolver<'c, 'a> {
             unsure: vec![],
             barren: vec![],
             absorbed: 0,
+            wishes: vec![],
             name_score: 1.0,
             focus: None,
             topic: None,
@@ -156,6 +159,9 @@ impl<'c, 'a> Resolver<'c, 'a> {
     }
 
     fn step(&mut self, edge: &Edge, pattern: &Pattern, bound: &[(u8, Term)], rest: &[&Edge]) {
+        if pattern.say.contains("<want>") {
+            self.wishes.push(edge.start);
+        }
         match pattern.does {
             Some(Does::Want) => {
                 self.wanted = true;
