@@ -1,6 +1,7 @@
 //! Understanding: words to predicates, by several implementations behind one trait.
 
 pub mod embedded;
+pub mod embedding;
 pub mod flow;
 pub mod hybrid;
 pub mod llm;

@@ -14,6 +14,8 @@
 mod command;
 #[path = "llm/documents.rs"]
 mod documents;
+#[path = "llm/embeddings.rs"]
+mod embeddings;
 #[path = "llm/faults.rs"]
 mod faults;
 #[path = "llm/measured.rs"]

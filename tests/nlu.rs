@@ -130,6 +130,77 @@ fn the_sure_part_is_kept_beside_the_unsure_one() {
     assert!(heard.confidence < 0.6);
 }
 
+fn after(text: &str, asked: &str) -> Vec<String> {
+    let first = TRANSLATOR.understand(asked, &customer());
+    let context = Context { asked: if first.unsure.is_empty() { first.nearest } else { first.unsure }, ..customer() };
+    said(text, &context)
+}
+
+#[test]
+fn an_answer_brings_what_was_said_with_the_unclear_name() {
+    let asked = "three tacos with no lettuce and a pepsi";
+    let first = TRANSLATOR.understand(asked, &customer());
+    assert_eq!(first.predicates.iter().map(ToString::to_string).collect::<Vec<_>>(), ["order(\"Pepsi\",1)"]);
+    let meant = first.unsure.first().unwrap().candidates.get(1).unwrap().clone();
+    let expected = [format!("order(\"{meant}\",3)")].into_iter().chain(vec![format!("update(\"{meant}\",no,\"Lettuce\")"); 3]).collect::<Vec<_>>();
+    assert_eq!(after("the second one", asked), expected);
+    assert_eq!(after("uh, the second one please", asked), expected);
+    assert!(after("yes", asked).is_empty(), "yes says of several nothing");
+}
+
+#[test]
+fn leftovers_become_unknown_names_where_that_makes_sense() {
+    for (text, expected) in [
+        ("a pepsi and two flurbles", vec!["order(\"Pepsi\",1)", "order(\"Flurbles\",2)"]),
+        ("chiken supreme and a pepsi", vec!["order(\"Chiken Supreme\",1)", "order(\"Pepsi\",1)"]),
+        ("a soft taco with kimchi", vec!["order(\"Soft Taco\",1)", "update(\"Soft Taco\",add,\"Kimchi\")"]),
+        ("how much is a whopper", vec!["query(price,\"Whopper\")"]),
+    ] {
+        assert_eq!(said(text, &customer()), expected, "{text}");
+    }
+}
+
+#[test]
+fn what_makes_no_sense_is_said_back_and_nothing_else() {
+    for (text, unheard) in [
+        ("a pepsi and half a quesadilla", vec!["half a quesadilla"]),
+        ("vegan cheese on the soft taco", vec!["vegan"]),
+        ("two soft tacos, please, thank you so much dear", vec![]),
+        ("um so yeah can i get, like, a pepsi real quick if that's okay", vec![]),
+    ] {
+        assert_eq!(TRANSLATOR.understand(text, &customer()).unheard, unheard, "{text}");
+    }
+}
+
+#[test]
+fn an_unknown_name_is_offered_one_like_it_but_never_taken_for_it() {
+    let heard = TRANSLATOR.understand("a gluten-free bean burrito", &customer());
+    assert_eq!(heard.predicates.iter().map(ToString::to_string).collect::<Vec<_>>(), ["order(\"Gluten Free Bean Burrito\",1)"]);
+    assert_eq!(heard.nearest.first().and_then(|n| n.candidates.first()).map(|c| &**c), Some("Bean Burrito"));
+    assert!(TRANSLATOR.understand("a whopper", &customer()).nearest.is_empty());
+}
+
+/// Utterances that are understood exactly are never asked back about.
+#[test]
+fn what_was_understood_is_not_asked_back() {
+    let mut asked = vec![];
+    for file in ["own.jsonl", "heldout.jsonl"] {
+        let cases = nlu::read_cases(BufReader::new(std::fs::File::open(root().join("tests/data/nlu").join(file)).unwrap())).unwrap();
+        for case in cases {
+            let heard = TRANSLATOR.understand(&case.text, &case.context.of_role(&case.role));
+            let sorted = |atoms: &[Atom]| {
+                let mut texts: Vec<String> = atoms.iter().map(ToString::to_string).collect();
+                texts.sort();
+                texts
+            };
+            if sorted(&heard.predicates) == sorted(&case.gold) && !(heard.unsure.is_empty() && heard.unheard.is_empty()) {
+                asked.push(case.text);
+            }
+        }
+    }
+    assert!(asked.len() <= 3, "{asked:?}");
+}
+
 #[test]
 fn unread_words_lower_the_confidence() {
     let sure = TRANSLATOR.understand("a soft taco", &customer()).confidence;

@@ -7,11 +7,14 @@ use std::sync::Arc;
 use crate::diag::Diagnostic;
 use crate::domain::{Domain, Files};
 use crate::facts::{self, CommitRule, StoreError};
+use crate::link::{Nearness, StaticVectors, Vectors};
 use crate::llm::{BlockingModel, ModelConfig};
 use crate::reason::Reasoner;
 use crate::state::State;
 use crate::term::Atom;
 use crate::turn::{Engine, Options};
+use crate::understand::embedded::Embedded;
+use crate::understand::embedding::ServerVectors;
 use crate::understand::hybrid::{DEFAULT_BELOW, HybridUnderstand};
 
 /// Which domain, where its files and facts are, and how decisions are made.
@@ -149,12 +152,19 @@ pub struct Listen {
     /// The model's configuration (see docs/models.md); otherwise the DUOLOGUE_MODEL… variables are read.
     #[arg(long)]
     pub model: Option<PathBuf>,
+    /// Vectors for names that spelling leaves unknown or tied: `server` asks the configured model's, a folder holds a local table
+    /// (see docs/models.md); otherwise DUOLOGUE_EMBEDDINGS says it.
+    #[arg(long, value_name = "server|FOLDER")]
+    pub embeddings: Option<String>,
+    /// Where the names' vectors are kept; otherwise DUOLOGUE_EMBEDDINGS_CACHE says it, or they are asked for in every run.
+    #[arg(long, value_name = "FOLDER")]
+    pub embeddings_cache: Option<PathBuf>,
 }
 
 impl Listen {
     /// Listens in this way, without a model's configuration.
     pub fn by(understanding: &str) -> Self {
-        Self { understanding: Some(understanding.to_owned()), wording: "templates".to_owned(), model: None }
+        Self { understanding: Some(understanding.to_owned()), wording: "templates".to_owned(), ..Self::default() }
     }
 
     /// The engine with its translator and renderer.
@@ -166,13 +176,13 @@ impl Listen {
             || model.clone().ok_or_else(|| Failure::Other("no model is configured: use --model FILE or set DUOLOGUE_MODEL (see docs/models.md)".to_owned()));
         let engine = match way {
             "none" | "scripted" => engine,
-            "embedded" => match domain.embedded()? {
+            "embedded" => match self.embedded(&domain, model.as_ref())? {
                 Some(embedded) => engine.with_understand(Arc::new(embedded)),
                 None => engine,
             },
             "hybrid" | "llm" => {
                 let translator = domain.model_translator(needed()?).map_err(|e| Failure::Other(e.to_string()))?;
-                match domain.embedded()? {
+                match self.embedded(&domain, model.as_ref())? {
                     Some(embedded) if way == "hybrid" => engine.with_understand(Arc::new(HybridUnderstand::new(Arc::new(embedded), translator, DEFAULT_BELOW))),
                     Some(embedded) => engine.with_understand(Arc::new(translator.fallback(Arc::new(embedded)))),
                     None => engine.with_understand(Arc::new(translator)),
@@ -193,6 +203,35 @@ impl Listen {
     /// Whether a model words the replies.
     pub fn by_model(&self) -> bool {
         self.wording == "llm"
+    }
+
+    /// The embedded translator, with vectors where they are configured.
+    fn embedded(&self, domain: &Domain, model: Option<&BlockingModel>) -> Result<Option<Embedded>, Failure> {
+        let Some(embedded) = domain.embedded()? else { return Ok(None) };
+        let Some(place) = self.embeddings.clone().or_else(|| std::env::var("DUOLOGUE_EMBEDDINGS").ok()).filter(|p| !p.is_empty()) else {
+            return Ok(Some(embedded));
+        };
+        let vectors: Arc<dyn Vectors> = if place == "server" {
+            let model = model.ok_or_else(|| Failure::Other("`server` vectors need a model: use --model FILE or set DUOLOGUE_MODEL".to_owned()))?;
+            Arc::new(ServerVectors::new(model.clone(), &self.embedding_model()?.unwrap_or_else(|| model.name().to_owned())))
+        } else {
+            Arc::new(StaticVectors::load(std::path::Path::new(&place)).map_err(|e| Failure::Other(e.to_string()))?)
+        };
+        let nearness = Nearness::new(vectors);
+        let cache = self.embeddings_cache.clone().or_else(|| std::env::var_os("DUOLOGUE_EMBEDDINGS_CACHE").map(PathBuf::from));
+        Ok(Some(embedded.with_nearness(if let Some(folder) = cache { nearness.cached(&folder) } else { nearness })))
+    }
+
+    /// The name of the model that embeds, if it is not the one that chats.
+    fn embedding_model(&self) -> Result<Option<String>, Failure> {
+        let config = match &self.model {
+            Some(path) => {
+                let text = std::fs::read_to_string(path).map_err(|e| Failure::Other(format!("{}: {e}", path.display())))?;
+                Some(ModelConfig::from_yaml(&text, variable).map_err(|e| Failure::Other(e.to_string()))?)
+            }
+            None => ModelConfig::from_env(variable).map_err(|e| Failure::Other(e.to_string()))?,
+        };
+        Ok(config.and_then(|c| c.embedding_model))
     }
 
     /// The model that is configured, if one is.

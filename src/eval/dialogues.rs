@@ -23,6 +23,9 @@ pub struct Dialogue {
     /// Topics, for readers.
     #[serde(default)]
     pub covers: Vec<String>,
+    /// Whether it can be run from its words only, because predicates cannot say what was unclear.
+    #[serde(default)]
+    pub words: bool,
     /// Turn by turn.
     pub steps: Vec<Step>,
     /// What holds at the end.
@@ -184,6 +187,9 @@ pub fn run_and(
     look: &mut dyn FnMut(&Engine, &SessionKey) -> Vec<String>,
 ) -> Outcome {
     let mut out = Outcome { id: dialogue.id.clone(), title: dialogue.title.clone(), ..Outcome::default() };
+    if dialogue.words && !words {
+        return out;
+    }
     let mut lives: Vec<(String, u64, String)> = vec![];
     let mut states: BTreeMap<(String, u64), State> = BTreeMap::new();
     for (n, step) in dialogue.steps.iter().enumerate() {

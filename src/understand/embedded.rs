@@ -30,7 +30,7 @@ use self::resolve::{Entry, Resolver, What};
 use self::text::{Kind, Token, plain_words, tokens};
 use super::{Context, Heard, Understand, Unsure};
 use crate::diag::Diagnostic;
-use crate::link::{UNKNOWN, Words};
+use crate::link::{Nearness, UNKNOWN, Words};
 use crate::ontology::Ontology;
 use crate::term::{Atom, Name, Term};
 
@@ -43,6 +43,7 @@ pub struct Embedded {
     model: Arc<Model>,
     words: Arc<Words>,
     knowledge: Arc<Knowledge>,
+    nearness: Option<Nearness>,
 }
 
 impl Embedded {
@@ -50,14 +51,21 @@ impl Embedded {
     pub fn load<'f>(ontology: &Ontology, files: &DomainFiles, facts: impl Iterator<Item = &'f Atom>) -> Result<Self, Vec<Diagnostic>> {
         let (model, words) = model::load(ontology, files)?;
         let knowledge = model::knowledge(&model, words.clone(), facts);
-        Ok(Self { model: Arc::new(model), words: Arc::new(words), knowledge: Arc::new(knowledge) })
+        Ok(Self { model: Arc::new(model), words: Arc::new(words), knowledge: Arc::new(knowledge), nearness: None })
     }
 
     /// The same translator over changed facts: only the name index is built anew.
     #[must_use]
     pub fn with_names<'f>(&self, facts: impl Iterator<Item = &'f Atom>) -> Self {
         let knowledge = model::knowledge(&self.model, (*self.words).clone(), facts);
-        Self { model: self.model.clone(), words: self.words.clone(), knowledge: Arc::new(knowledge) }
+        Self { model: self.model.clone(), words: self.words.clone(), knowledge: Arc::new(knowledge), nearness: self.nearness.clone() }
+    }
+
+    /// The same with a scorer for names that spelling leaves unknown or tied.
+    #[must_use]
+    pub fn with_nearness(mut self, nearness: Nearness) -> Self {
+        self.nearness = Some(nearness);
+        self
     }
 
     /// Known names near a phrase, best first: what to offer instead of an unknown one.

@@ -405,6 +405,8 @@ impl<'a> Chart<'a> {
                 None
             }
             Kind::Word if self.model.ordinary.contains(&t.id) || self.known_words.contains(&t.id) => Some(0.2),
+            // A stranger right before a name belongs to it: a lobster roll.
+            Kind::Word if self.strange(at) && self.names_at.get(at + 1).is_some_and(|n| !n.is_empty()) => None,
             Kind::Word => Some(0.55),
         }
     }

@@ -310,8 +310,20 @@ impl Repair<'_> {
             u.candidates.extend(rest);
             sure = both(&sure, &common);
         }
+        // One of several that spelling cannot tell apart may be meant clearly.
+        let mut settled = vec![];
+        if let Some(nearness) = &self.ear.nearness {
+            unsure.retain(|(_, u)| {
+                let meant =
+                    nearness.clear(&u.said, &u.candidates).and_then(|name| u.candidates.iter().position(|c| *c == name)).and_then(|i| u.readings.get(i));
+                settled.extend(meant.into_iter().flatten().cloned());
+                meant.is_none()
+            });
+        }
         let mut left = sure;
         reading.out.retain(|(a, _)| left.iter().position(|s| s == a).map(|i| left.swap_remove(i)).is_some());
+        let whole = 0..self.tokens.len();
+        reading.out.extend(settled.into_iter().map(|a| (a, whole.clone())));
         reading.unsure = unsure;
         reading
     }
@@ -389,7 +401,15 @@ impl Embedded {
         let admits = |id: usize| k.sorts.get(id).copied().unwrap_or(0) & mask != 0;
         let near = k.names.near(&k.words, said, &admits, most);
         let best = near.first().map_or(0.0, |n| n.1);
-        near.into_iter().filter(|n| n.1 >= OFFERED && n.1 >= 0.5 * best).filter_map(|n| k.names.name(n.0).cloned()).collect()
+        let tied = near.get(1).is_some_and(|s| s.1 >= best * Thresholds::default().tie);
+        let spelt: Vec<Name> = near.into_iter().filter(|n| n.1 >= OFFERED && n.1 >= 0.5 * best).filter_map(|n| k.names.name(n.0).cloned()).collect();
+        let Some(nearness) = self.nearness.as_ref().filter(|_| spelt.is_empty() || tied) else { return spelt };
+        // Names that spelling knows are put in order; where it knows none, all are asked.
+        let asked: Vec<Name> =
+            if spelt.is_empty() { (0..k.names.len()).filter(|i| admits(*i)).filter_map(|i| k.names.name(i).cloned()).collect() } else { spelt.clone() };
+        let mut ranked: Vec<Name> = nearness.rank(said, &asked).into_iter().take(most).map(|n| n.0).collect();
+        ranked.extend(spelt.into_iter().filter(|n| !ranked.contains(n)).collect::<Vec<_>>());
+        ranked
     }
 }
 
