@@ -1,8 +1,8 @@
 #!/bin/sh
 # Checks constrained output against a real server that nobody here wrote: llama.cpp with a tiny random model.
 #   scripts/llama_cpp_check.sh                   needs Python 3 and a package index for pip
-#   PACKAGE='llama-cpp-python[server]'           that package's server instead; pip builds it, which takes ten minutes and more of one
-#                                                core, a C++ compiler and cmake
+#   PACKAGE='llama-cpp-python[server]'           that package's server instead; pip builds it, which takes ten minutes of two
+#                                                cores, a C++ compiler and cmake
 #   PYTHON=...                                   an interpreter that has one of the two and gguf already
 #   TURNS=200                                    how many turns
 set -eu

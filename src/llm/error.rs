@@ -135,6 +135,20 @@ impl ModelError {
             || matches!(self, Self::TimedOut { stage: Stage::Total, .. } | Self::TooLarge { .. } | Self::NotUtf8 | Self::ContentType(_) | Self::Envelope(_))
     }
 
+    /// The same with `change` applied to every text that may come from the server.
+    #[must_use]
+    pub fn map_text(self, change: impl Fn(&str) -> String) -> Self {
+        match self {
+            Self::Unreachable(t) => Self::Unreachable(change(&t)),
+            Self::BrokenOff(t) => Self::BrokenOff(change(&t)),
+            Self::Status { status, message } => Self::Status { status, message: change(&message) },
+            Self::ContentType(t) => Self::ContentType(change(&t)),
+            Self::Envelope(t) => Self::Envelope(change(&t)),
+            Self::Declined(t) => Self::Declined(change(&t)),
+            other => other,
+        }
+    }
+
     /// What the operator can do about it.
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self {

@@ -99,6 +99,15 @@ impl RemoteModel {
         self.gate.is_open()
     }
 
+    /// A text of the server's without the key, should it quote it.
+    fn redact(&self, text: &str) -> String {
+        self.config.key().map_or_else(|| text.to_owned(), |k| k.redact(text))
+    }
+
+    fn safe<T>(&self, outcome: Result<T, ModelError>) -> Result<T, ModelError> {
+        outcome.map_err(|e| e.map_text(|t| self.redact(t)))
+    }
+
     fn in_use(&self) -> Arc<ModelConfig> {
         let adapted = self.adapted.lock().unwrap_or_else(PoisonError::into_inner);
         adapted.clone().unwrap_or_else(|| Arc::new(self.config.clone()))
@@ -179,9 +188,7 @@ impl RemoteModel {
         let said = ["/error/message", "/error", "/message", "/detail"].into_iter().find_map(|path| value.pointer(path));
         // Some servers give a list of what is wrong with each field instead of a sentence.
         let said = said.map(|s| s.as_str().map_or_else(|| s.to_string(), str::to_owned));
-        let message = shorten(said.as_deref().unwrap_or("no message"), 300);
-        let message = self.config.key().map_or(message.clone(), |k| k.redact(&message));
-        ModelError::Status { status: reply.status, message }
+        ModelError::Status { status: reply.status, message: shorten(&self.redact(said.as_deref().unwrap_or("no message")), 300) }
     }
 
     async fn read_whole(&self, mut reply: WireReply) -> Result<Value, ModelError> {
@@ -282,11 +289,12 @@ impl Model for RemoteModel {
 
     fn chat<'a>(&'a self, request: &'a ChatRequest) -> BoxFuture<'a, Result<ChatReply, ModelError>> {
         Box::pin(async move {
-            let (outcome, calls) = self.exchange(request, &mut Sink { on_text: None, delivered: false }).await?;
+            let (outcome, calls) = self.safe(self.exchange(request, &mut Sink { on_text: None, delivered: false }).await)?;
             let mut reply = match outcome {
-                Outcome::Whole(value) => self.dialect.reply(&self.config, &value)?,
+                Outcome::Whole(value) => self.safe(self.dialect.reply(&self.config, &value))?,
                 Outcome::Streamed(reply) => reply,
             };
+            reply.text = self.redact(&reply.text);
             reply.usage.calls = calls;
             Ok(reply)
         })
@@ -295,12 +303,13 @@ impl Model for RemoteModel {
     fn stream<'a>(&'a self, request: &'a ChatRequest, on_text: &'a mut OnText<'a>) -> BoxFuture<'a, Result<ChatReply, ModelError>> {
         Box::pin(async move {
             let mut sink = Sink { on_text: Some(on_text), delivered: false };
-            let (outcome, calls) = self.exchange(request, &mut sink).await?;
+            let (outcome, calls) = self.safe(self.exchange(request, &mut sink).await)?;
             let mut reply = match outcome {
                 Outcome::Streamed(reply) => reply,
                 // A server that ignored `stream`: its whole text is handed on at once.
                 Outcome::Whole(value) => {
-                    let reply = self.dialect.reply(&self.config, &value)?;
+                    let mut reply = self.safe(self.dialect.reply(&self.config, &value))?;
+                    reply.text = self.redact(&reply.text);
                     sink.deliver(&mut StreamState { fresh: reply.text.clone(), ..StreamState::default() })?;
                     reply
                 }

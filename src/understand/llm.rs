@@ -1,10 +1,11 @@
 //! Translation by a language model: constrained reply, strict reading, one repair round, then the embedded result, then nothing.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
+use serde_json::Value;
 
 use super::{Account, Context, Exchange, Guess, Heard, Sources, Understand};
 use crate::llm::error::shorten;
@@ -111,6 +112,8 @@ pub type Observer = Arc<dyn Fn(&Translation) + Send + Sync>;
 pub struct LlmUnderstand {
     shared: Arc<Shared>,
     names: Arc<Names>,
+    /// The schemas of roles for a server that wants the same shape each time; they depend on the names alone.
+    stable: Arc<Mutex<BTreeMap<Name, Value>>>,
     fallback: Option<Arc<dyn Understand>>,
     observer: Option<Observer>,
 }
@@ -131,7 +134,7 @@ impl LlmUnderstand {
             let prefix = prompts.prefix(&forms)?;
             roles.insert(role.clone(), (forms, prefix));
         }
-        Ok(Self { shared: Arc::new(Shared { model, roles, prompts, settings }), names, fallback: None, observer: None })
+        Ok(Self { shared: Arc::new(Shared { model, roles, prompts, settings }), names, stable: Arc::default(), fallback: None, observer: None })
     }
 
     /// The same with another translator for when the model fails.
@@ -144,7 +147,7 @@ impl LlmUnderstand {
     /// The same for a site with other names.
     #[must_use]
     pub fn with_names(&self, names: Arc<Names>) -> Self {
-        Self { names, ..self.clone() }
+        Self { names, stable: Arc::default(), ..self.clone() }
     }
 
     /// The model, with its account.
@@ -205,7 +208,7 @@ impl LlmUnderstand {
         let shaping = model.model().shaping();
         let shape = (shaping != Shaping::Unshaped).then(|| Shape {
             name: "predicates".into(),
-            schema: schema::schema(forms, &self.names, text, shaping, settings.predicates),
+            schema: self.schema(forms, text, shaping),
             grammar: if shaping == Shaping::PerUtterance { grammar::grammar(forms, &self.names, text, settings.predicates) } else { String::new() },
         });
         let mut request = ChatRequest { prefix: prefix.clone(), messages: vec![Message::user(turn)], shape, max_tokens: model.model().limits().reply_tokens };
@@ -225,6 +228,15 @@ impl LlmUnderstand {
             trace.problems.push(problems);
         }
         Err(ModelError::Empty)
+    }
+
+    fn schema(&self, forms: &Forms, text: &str, shaping: Shaping) -> Value {
+        let make = || schema::schema(forms, &self.names, text, shaping, self.shared.settings.predicates);
+        if shaping != Shaping::Stable {
+            return make();
+        }
+        let mut stable = self.stable.lock().unwrap_or_else(PoisonError::into_inner);
+        stable.entry(forms.role.clone()).or_insert_with(make).clone()
     }
 
     /// A well-typed reply may still name things that nobody spoke of; then the confidence says so and the engine may ask back.
@@ -251,7 +263,7 @@ impl LlmUnderstand {
         let ontology = self.shared.roles.values().next().map(|(forms, _)| forms.ontology());
         let names = ontology.map_or_else(|| self.names.clone(), |o| Arc::new(Names::of(o, facts)));
         let fallback = self.fallback.as_ref().map(|f| f.over(facts).unwrap_or_else(|| f.clone()));
-        Self { names, fallback, ..self.clone() }
+        Self { names, stable: Arc::default(), fallback, ..self.clone() }
     }
 }
 

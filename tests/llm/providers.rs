@@ -360,6 +360,18 @@ fn a_key_is_sent_but_never_shown() {
     let error = model(config(&server, Api::OpenAi).with_key(Secret::new(key))).chat(request(false)).unwrap_err();
     assert!(server.requests()[0].headers.contains(key));
     assert!(error.to_string().contains("[key]") && !format!("{error} {error:?}").contains(key), "{error}");
+    // Wherever else a server may quote it.
+    for act in [
+        Act::json(completion(key)),
+        Act::json(json!({"choices":[{"message":{"content":null,"refusal":key}}]}).to_string()),
+        Act::Reply { status: 200, headers: vec![("content-type", key.into())], body: vec![] },
+        Act::status(500, json!({"detail":[{"input":key}]}).to_string()),
+        Act::status(400, format!("{{\"error\":\"{}{key}\"}}", "x".repeat(290))),
+    ] {
+        let server = Server::start(move |_| act.clone());
+        let reply = model(config(&server, Api::OpenAi).with_key(Secret::new(key))).chat(request(false));
+        assert!(!format!("{reply:?}").contains("0123456789"), "{reply:?}");
+    }
 }
 
 #[test]

@@ -77,8 +77,30 @@ fn random_weights_give_well_typed_predicates_only() {
         );
         summary.push((structured, refused, wrong, bounds_only));
     }
+    wording(&domain, &url);
     for (structured, refused, wrong, bounds_only) in summary {
         assert_eq!(refused, 0, "what arrives at the rules is well-typed");
         assert!(wrong.is_empty() || bounds_only, "{structured:?}: {} replies, such as {}", wrong.len(), wrong[0]);
     }
+}
+
+/// The other end: nothing that random weights say is a faithful wording, so the template's text is heard, once.
+fn wording(domain: &Domain, url: &str) {
+    let limits = Limits { headers_ms: 120_000, idle_ms: 120_000, total_ms: 240_000, retries: 0, ..Limits::default() };
+    let config = ModelConfig { limits, extra: [("temperature".to_owned(), json!(1.0))].into(), ..ModelConfig::new(Api::OpenAi, url, "tiny-random") };
+    let render = domain.model_renderer(BlockingModel::new(Arc::new(RemoteModel::new(config).unwrap()))).unwrap();
+    let engine = || {
+        let options = Options { reasoner: Reasoner::Fast, ..Options::default() };
+        Engine::new(domain.clone(), Arc::new(MemoryStore::new(CommitRule::default()))).with_options(options)
+    };
+    let (with, without) = (engine().with_render(Arc::new(render.clone())), engine());
+    let key = SessionKey::new("site", "wording");
+    for predicate in ["order(\"Soft Taco\",2)", "order(\"Combo A\",1)", "deny", "completed", "review"] {
+        let said = [predicate.to_owned()];
+        let mut heard = Vec::new();
+        let record = with.turn_streaming(&key, "customer", &Said::Predicates(&said), None, &mut |s| heard.push(s.to_owned())).unwrap();
+        let template = without.turn(&key, "customer", &Said::Predicates(&said), None).unwrap().text;
+        assert_eq!((heard.join(" "), record.text), (template.clone(), template), "{:?}", record.models);
+    }
+    println!("{}", json!({"worded": render.share().turns, "by_the_template": render.share().fallback}));
 }

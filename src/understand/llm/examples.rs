@@ -9,7 +9,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::forms::Forms;
 use super::names::{Names, words};
 use crate::ontology::Example;
-use crate::term::Name;
 use crate::understand::Context;
 
 /// Words of grammar, which are not what a name is known by.
@@ -59,8 +58,7 @@ struct Patterns {
 impl Patterns {
     fn new(names: &Names) -> Self {
         let function: BTreeSet<&str> = FUNCTION.split_whitespace().collect();
-        let all: BTreeSet<&Name> = names.all();
-        let names = all.iter().flat_map(|n| words(n)).map(|w| stem(&w)).filter(|w| !function.contains(w.as_str())).collect();
+        let names = names.words().map(|w| stem(w)).filter(|w| !function.contains(w.as_str())).collect();
         Self { names, numbers: NUMBERS.split(' ').collect() }
     }
 

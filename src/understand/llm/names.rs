@@ -9,6 +9,8 @@ use crate::term::{Atom, Name, Term};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Names {
     by_fact: BTreeMap<Name, Vec<Name>>,
+    /// Each name with its words, which every turn compares with what was said.
+    parts: BTreeMap<Name, Vec<String>>,
 }
 
 impl Names {
@@ -22,7 +24,17 @@ impl Names {
                 sets.entry(fact.name.clone()).or_default().insert(name.clone());
             }
         }
-        Self { by_fact: sets.into_iter().map(|(fact, names)| (fact, names.into_iter().collect())).collect() }
+        Self::by_fact(sets.into_iter().map(|(fact, names)| (fact, names.into_iter().collect())).collect())
+    }
+
+    fn by_fact(by_fact: BTreeMap<Name, Vec<Name>>) -> Self {
+        let parts = by_fact.values().flatten().map(|n| (n.clone(), words(n))).collect();
+        Self { by_fact, parts }
+    }
+
+    /// The words that names are made of.
+    pub fn words(&self) -> impl Iterator<Item = &String> {
+        self.parts.values().flatten()
     }
 
     /// The names of some declaring facts, sorted, each once.
@@ -44,7 +56,14 @@ impl Names {
     /// The names most like the utterance, at most `limit`, in order of name; `always` come first into the slice (the conversation's own).
     pub fn slice(&self, utterance: &str, always: &BTreeSet<Name>, limit: usize) -> Vec<Name> {
         let said = words(utterance);
-        let mut scored: Vec<(i64, &Name)> = self.all().into_iter().map(|n| (if always.contains(n) { i64::MAX } else { likeness(n, &said) }, n)).collect();
+        // A word is a part of many names, and is compared once.
+        let mut seen: BTreeMap<&str, i64> = BTreeMap::new();
+        let like = |part: &String| -> i64 { said.iter().map(|w| thousandths(strsim::jaro_winkler(part, w))).max().unwrap_or(0) };
+        for part in self.words() {
+            seen.entry(part).or_insert_with(|| like(part));
+        }
+        let score = |(name, parts): (&Name, &Vec<String>)| if always.contains(name) { i64::MAX } else { likeness(parts, &seen) };
+        let mut scored: Vec<(i64, &Name)> = self.parts.iter().map(|(n, parts)| (score((n, parts)), n)).collect();
         scored.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(b.1)));
         let mut slice: Vec<Name> = scored.into_iter().take(limit).map(|(_, n)| n.clone()).collect();
         slice.sort();
@@ -58,10 +77,8 @@ pub fn words(text: &str) -> Vec<String> {
 }
 
 /// How much of a name the words hold, in thousandths: the mean over its words of the best spelling match, so that misspelt and partial names rank too.
-fn likeness(name: &str, said: &[String]) -> i64 {
-    let parts = words(name);
-    let best = |part: &String| said.iter().map(|w| thousandths(strsim::jaro_winkler(part, w))).max().unwrap_or(0);
-    let (sum, top) = parts.iter().map(best).fold((0, 0), |(sum, top), s| (sum + s, s.max(top)));
+fn likeness(parts: &[String], seen: &BTreeMap<&str, i64>) -> i64 {
+    let (sum, top) = parts.iter().map(|p| seen.get(p.as_str()).copied().unwrap_or(0)).fold((0, 0), |(sum, top), s| (sum + s, s.max(top)));
     let mean = sum / i64::try_from(parts.len().max(1)).unwrap_or(1);
     // One word said in full ranks a long name above a short one that merely resembles something.
     mean + top
@@ -79,8 +96,7 @@ mod tests {
     #[test]
     fn the_slice_prefers_what_was_said_and_what_the_conversation_holds() {
         let facts: Vec<Atom> = ["Lamp", "Floor Lamp", "Oak Table", "Pine Table", "Sofa"].iter().map(|n| Atom::new("item", vec![Term::string(n)])).collect();
-        let mut names = Names::default();
-        names.by_fact.insert("item".into(), facts.iter().filter_map(|a| a.args[0].as_name().map(Into::into)).collect());
+        let names = Names::by_fact([("item".into(), facts.iter().filter_map(|a| a.args[0].as_name().map(Into::into)).collect())].into());
         let slice = names.slice("the oak tabel please", &BTreeSet::from([Name::from("Sofa")]), 3);
         assert_eq!(slice, ["Oak Table", "Pine Table", "Sofa"].map(Name::from));
         assert_eq!(names.known(&["item".into()], "floor lamp").map(|n| &**n), Some("Floor Lamp"));
