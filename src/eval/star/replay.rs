@@ -222,6 +222,7 @@ fn take(state: &mut run::Dialogue, heard: &mut Heard, earlier: &Known, before: &
     let counts =
         |s: &String| (open(s) && !state.known.refused.contains(s)) || own.contains_key(s) || state.asked().contains_key(s) && !state.known.refused.contains(s);
     let given: BTreeMap<String, String> = given.iter().filter(|(s, _)| counts(s)).map(|(s, v)| (s.clone(), v.clone())).collect();
+    heard.again.extend(heard.gave.iter().chain(&heard.changed).cloned());
     heard.gave.retain(|s| !given.contains_key(s));
     heard.changed.retain(|s| !given.contains_key(s));
     heard.gave.extend(given.keys().filter(|s| !before.contains_key(*s) && !earlier.values.contains_key(*s)).cloned());
