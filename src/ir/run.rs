@@ -273,6 +273,7 @@ impl Dialogue {
         heard.signals.iter().for_each(|s| says(fun("hears", Term::constant(s))));
         heard.gave.iter().for_each(|s| says(fun("gave", Term::string(s))));
         heard.changed.iter().for_each(|s| says(fun("changed", Term::string(s))));
+        heard.again.iter().for_each(|s| says(fun("repeats", Term::string(s))));
         heard.retracts.iter().for_each(|s| says(fun("retracts", Term::string(s))));
         heard.wonders.iter().for_each(|a| says(fun("wonders", Term::string(a))));
         if let Some(o) = self.judged(text, heard) {

@@ -29,6 +29,8 @@ pub struct Heard {
     pub gave: BTreeSet<String>,
     /// Slots whose value changed.
     pub changed: BTreeSet<String>,
+    /// Slots given again with the value they had.
+    pub again: BTreeSet<String>,
     /// A slot that is taken back without a new value.
     pub retracts: Option<String>,
     /// The act that would answer the speaker's question.
@@ -109,7 +111,7 @@ impl Ear {
             match known.values.insert(slot.clone(), value.clone()) {
                 None => heard.gave.insert(slot),
                 Some(old) if old != value => heard.changed.insert(slot),
-                Some(_) => false,
+                Some(_) => heard.again.insert(slot),
             };
         }
         known.refused.extend(refused);

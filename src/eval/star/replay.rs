@@ -1,6 +1,6 @@
 //! One recorded dialogue, turn by turn: the engine predicts, then follows what the human agent really did.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -222,10 +222,13 @@ fn take(state: &mut run::Dialogue, heard: &mut Heard, earlier: &Known, before: &
     let counts =
         |s: &String| (open(s) && !state.known.refused.contains(s)) || own.contains_key(s) || state.asked().contains_key(s) && !state.known.refused.contains(s);
     let given: BTreeMap<String, String> = given.iter().filter(|(s, _)| counts(s)).map(|(s, v)| (s.clone(), v.clone())).collect();
+    let said: BTreeSet<String> = heard.gave.iter().chain(&heard.changed).chain(&heard.again).cloned().collect();
+    let news = |s: &String| open(s) || said.contains(s) || state.awaited().contains(s);
+    heard.again.extend(said.iter().cloned());
     heard.gave.retain(|s| !given.contains_key(s));
     heard.changed.retain(|s| !given.contains_key(s));
-    heard.gave.extend(given.keys().filter(|s| !before.contains_key(*s) && !earlier.values.contains_key(*s)).cloned());
-    heard.changed.extend(given.iter().filter(|(s, v)| before.get(*s).is_some_and(|o| o != *v)).map(|(s, _)| s.clone()));
+    heard.gave.extend(given.keys().filter(|s| !before.contains_key(*s) && !earlier.values.contains_key(*s) && news(s)).cloned());
+    heard.changed.extend(given.iter().filter(|(s, v)| before.get(*s).is_some_and(|o| o != *v) && news(s)).map(|(s, _)| s.clone()));
     let mut values = own;
     // Asked for twice and answered somehow, it is not asked for again.
     for (s, _) in state.asked().clone().into_iter().filter(|(_, n)| *n >= 2) {

@@ -91,6 +91,8 @@ pub struct Brought {
     gave: Vec<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     changed: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    again: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     retracts: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -99,7 +101,13 @@ pub struct Brought {
 
 impl From<&Heard> for Brought {
     fn from(h: &Heard) -> Self {
-        Self { gave: h.gave.iter().cloned().collect(), changed: h.changed.iter().cloned().collect(), retracts: h.retracts.clone(), wonders: h.wonders.clone() }
+        Self {
+            gave: h.gave.iter().cloned().collect(),
+            changed: h.changed.iter().cloned().collect(),
+            again: h.again.iter().cloned().collect(),
+            retracts: h.retracts.clone(),
+            wonders: h.wonders.clone(),
+        }
     }
 }
 
@@ -108,6 +116,7 @@ impl Brought {
         Heard {
             gave: self.gave.into_iter().collect(),
             changed: self.changed.into_iter().collect(),
+            again: self.again.into_iter().collect(),
             retracts: self.retracts,
             wonders: self.wonders,
             signals: Signals::of(said),

@@ -294,6 +294,12 @@ fn no_name(name: &str) -> bool {
     name.split_whitespace().next().is_none_or(|w| NO_NAMES.contains(&w.to_lowercase().as_str()))
 }
 
+/// "His name is": the words before a name say whose it is.
+fn of_another(text: &str, at: usize) -> bool {
+    let before = text.get(..at).and_then(|t| t.split_whitespace().next_back()).unwrap_or("").to_lowercase();
+    ["his", "her", "their", "whose"].contains(&before.as_str()) || before.ends_with("'s") && !["that's", "it's", "name's"].contains(&before.as_str())
+}
+
 /// The name a speaker gives as his own.
 pub fn own_name(text: &str) -> Option<String> {
     let mut lowered = text.to_owned();
@@ -301,7 +307,13 @@ pub fn own_name(text: &str) -> Option<String> {
         first.make_ascii_lowercase();
     }
     for (p, t) in [(&*NAMED, text), (&*NAMED, lowered.as_str()), (&*NAMED_ANY_CASE, text)] {
-        if let Some(name) = p.captures_iter(t).filter_map(|c| c.get(1)).map(|m| m.as_str()).find(|n| !no_name(n)) {
+        if let Some(name) = p
+            .captures_iter(t)
+            .filter(|c| c.get(0).is_some_and(|m| !of_another(t, m.start())))
+            .filter_map(|c| c.get(1))
+            .map(|m| m.as_str())
+            .find(|n| !no_name(n))
+        {
             return Some(name.to_owned());
         }
     }
@@ -405,6 +417,7 @@ mod tests {
         assert_eq!(digits("number 279, costs $10 at 5pm"), vec![(7, "279".to_owned())]);
         assert_eq!(own_name("My name is Brian White. I lost it").as_deref(), Some("Brian White"));
         assert_eq!(own_name("I'm looking for it"), None);
+        assert_eq!(own_name("a party for a friend, his name is John"), None);
         assert_eq!(way("a ride from 5th and Main to University please"), (Some("5th and Main".into()), Some("University".into())));
     }
 
