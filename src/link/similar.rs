@@ -89,7 +89,7 @@ pub fn closeness(said: &str, said_sound: &str, known: &str, known_sound: &str) -
     // Two letters in the wrong order are a slip of the fingers, hardly another word.
     let swapped = distance == 1 && shorter == length;
     let base = if swapped && is_swap(said, known) { base.max(0.9) } else { base };
-    if sounds_same { (base + 0.1).min(0.99) } else { base }
+    if sounds_same { (base + 0.15).min(0.99) } else { base }
 }
 
 fn is_swap(a: &str, b: &str) -> bool {

@@ -62,7 +62,7 @@ impl Words {
         self.stems.get(id as usize).map_or("", |s| s)
     }
 
-    /// Known words an unknown one may be a misspelling of, with their closeness (0 to 1), best first, at most four.
+    /// Known words an unknown one may be a misspelling of, with their closeness (0 to 1), best first, at most five.
     pub fn nearest(&self, word: &str) -> Vec<(u32, f32)> {
         let stem = stem(word);
         let length = stem.chars().count();
@@ -81,8 +81,8 @@ impl Words {
         }
         found.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
         let best = found.first().map_or(0.0, |f| f.1);
-        found.retain(|f| f.1 > best - 0.12);
-        found.truncate(4);
+        found.retain(|f| f.1 > best - 0.15);
+        found.truncate(5);
         found
     }
 }

@@ -283,6 +283,8 @@ impl Embedded {
 
     /// Whether names are only mentioned, in a question or a story that nothing here reads: nothing is asked for then.
     fn is_mention(&self, tokens: &[Token], edges: &[Edge], path: &[usize], grammar: &RoleGrammar, loose: usize, spoken: usize) -> bool {
+        let first = tokens.iter().find(|t| t.kind == Kind::Word && !self.model.fillers.contains(&t.id));
+        let asks = first.is_some_and(|t| self.model.phrase.has("question", t.id));
         let mut bare = false;
         let mut loose = loose;
         for e in path.iter().filter_map(|i| edges.get(*i)) {
@@ -290,12 +292,18 @@ impl Embedded {
             match p.does {
                 Some(Does::Nothing) => {}
                 None if p.weak == 2 && p.means.iter().all(|t| &*t.name == IRRELEVANT) => loose += e.end - e.start,
-                None if p.bare && p.after.is_none() => bare = true,
+                // At the start of a clause a name is said for itself.
+                None if p.bare && p.after.is_none() => {
+                    let before = e.start.checked_sub(1).and_then(|i| tokens.get(i));
+                    let opens = before.is_none_or(|t| t.punct().is_some() || self.model.fillers.contains(&t.id) || self.model.phrase.has("joint", t.id));
+                    if opens && !asks {
+                        return false;
+                    }
+                    bare = true;
+                }
                 _ => return false,
             }
         }
-        let first = tokens.iter().find(|t| t.kind == Kind::Word && !self.model.fillers.contains(&t.id));
-        let asks = first.is_some_and(|t| self.model.phrase.has("question", t.id));
         bare && (asks && loose > 0 || loose >= 4 && loose * 2 > spoken)
     }
 

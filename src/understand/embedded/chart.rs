@@ -390,7 +390,7 @@ impl<'a> Chart<'a> {
                     || self.tokens.get(at + 1).is_some_and(|n| ["of", "definite"].iter().any(|k| self.model.phrase.has(k, n.id)));
                 (!opens).then_some(0.2)
             }
-            Kind::Word if ["negation", "another"].iter().any(|k| self.model.phrase.has(k, t.id)) => None,
+            Kind::Word if ["negation", "another", "break"].iter().any(|k| self.model.phrase.has(k, t.id)) => None,
             Kind::Word if self.model.numbers.units.contains_key(&t.id) || self.model.ordinals.contains_key(&t.id) => None,
             Kind::Word if self.model.fillers.contains(&t.id) => Some(0.05),
             Kind::Word if self.model.phrase.has("small", t.id) => Some(0.1),

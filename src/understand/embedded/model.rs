@@ -285,6 +285,7 @@ impl Build<'_> {
             and: w.intern("and", false),
             one: ["a", "an"].iter().map(|x| w.intern(x, false)).collect(),
             half: w.intern("half", false),
+            quarter: w.intern("quarter", false),
             even: ["even", "flat", "exactly"].iter().map(|x| w.intern(x, false)).collect(),
         };
         let ordinals = english.ordinals.iter().map(|(k, v)| (w.intern(k, k.len() > 4), *v)).collect();

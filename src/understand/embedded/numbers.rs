@@ -30,6 +30,8 @@ pub struct NumberWords {
     pub one: Vec<u32>,
     /// `half`.
     pub half: u32,
+    /// `quarter`.
+    pub quarter: u32,
     /// `of`, `a`: skipped after a scale word.
     pub even: Vec<u32>,
 }
@@ -159,6 +161,15 @@ impl NumberWords {
         if let Some(c) = tokens.get(spoken.end).and_then(|n| self.currency.get(&n.id)) {
             let n = Number { value: spoken.value.saturating_mul(*c), end: spoken.end + 1, money: true };
             return Some(self.cents_after(tokens, n, *c));
+        }
+        // "Four and a quarter", "five and a half".
+        let part = match tokens.get(spoken.end..spoken.end + 3) {
+            Some([and, one, part]) if and.id == self.and && self.one.contains(&one.id) && part.id == self.quarter => Some(25),
+            Some([and, one, part]) if and.id == self.and && self.one.contains(&one.id) && part.id == self.half => Some(50),
+            _ => None,
+        };
+        if let Some(part) = part.filter(|_| spoken.value < 100) {
+            return Some(Number { value: spoken.value * 100 + part, end: spoken.end + 3, money: true });
         }
         let value = if spoken.value >= 100 { spoken.value } else { spoken.value * 100 };
         let end = if tokens.get(spoken.end).is_some_and(|n| self.even.contains(&n.id)) { spoken.end + 1 } else { spoken.end };

@@ -318,6 +318,14 @@ impl Phrases<'_, '_> {
                 out.push(Np { end: n.end + usize::from(open), count: Some(n.value), extra_score: np.extra_score + 1.4, ..np.clone() });
             }
         }
+        // "Soft tacos two".
+        if np.count.is_none()
+            && np.plural
+            && let Some(n) = self.chart.model.numbers.whole(self.chart.tokens, np.end).filter(|n| n.value > 0)
+            && self.chart.tokens.get(n.end).is_none_or(|t| t.punct().is_some())
+        {
+            out.push(Np { end: n.end, count: Some(n.value), extra_score: np.extra_score + 0.9, ..np.clone() });
+        }
         out.push(np);
     }
 

@@ -282,7 +282,19 @@ impl<'c, 'a> Resolver<'c, 'a> {
                 self.focus = Some(target);
             }
         }
-        self.push(What::Atom(Atom { name: template.name.clone(), args }), edge, pattern.weak);
+        let atom = Atom { name: template.name.clone(), args };
+        // "2.99, sorry, 2.09": what is said again in other words takes the place of the first.
+        if let Some(e) = self.correcting.and_then(|at| self.entries.get_mut(at))
+            && let What::Atom(old) = &e.what
+            && old.name == atom.name
+            && old.args.len() == atom.args.len()
+            && atom.args.len() > 1
+            && old.args.iter().zip(&atom.args).filter(|(a, b)| a != b).count() == 1
+        {
+            e.what = What::Atom(atom);
+            return;
+        }
+        self.push(What::Atom(atom), edge, pattern.weak);
     }
 
     /// For each argument of a template the sort bits and whether its sort takes new names.
