@@ -68,6 +68,8 @@ pub struct Resolver<'c, 'a> {
     absorbed: usize,
     /// Where wishes were said.
     pub wishes: Vec<usize>,
+    /// Where the last reading ended.
+    pub read_to: usize,
     /// Lowest closeness of a name taken.
     pub name_score: f32,
     focus: Option<Target>,
@@ -118,6 +120,7 @@ impl<'c, 'a> Resolver<'c, 'a> {
             barren: vec![],
             absorbed: 0,
             wishes: vec![],
+            read_to: 0,
             name_score: 1.0,
             focus: None,
             topic: None,
@@ -140,6 +143,7 @@ impl<'c, 'a> Resolver<'c, 'a> {
             let bound = after.get(edge.pattern).and_then(|a| a.as_deref()).unwrap_or(&[]);
             let before = self.traces();
             self.step(edge, pattern, bound, steps.get(i + 1..).unwrap_or(&[]));
+            self.read_to = edge.end;
             let leads = matches!(pattern.does, None | Some(Does::Stop | Does::Except | Does::Copy));
             if leads && self.traces() == before {
                 self.barren.push((edge.start..edge.end, pattern.means.is_empty()));

@@ -291,6 +291,12 @@ impl Resolver<'_, '_> {
             [Term::Const(c), Term::Str(s)] if &*a.name == "recommend" && &**c != "upgrade" => Some(s.clone()),
             _ => None,
         });
+        // "I had that yesterday": a pronoun after a word that means nothing here asks for nothing.
+        let dangling =
+            edge.start > self.read_to && edge.start.checked_sub(1).is_some_and(|i| self.chart.skip_cost(i) > 0.0) && matches!(np.head, Head::Pronoun(_));
+        if dangling && pattern.bare {
+            return;
+        }
         let said_lines = self.ledger.has_new();
         if np.which == Which::Another {
             if let Some(item) = self.ledger.last_item(&|_| true).or(offered) {
