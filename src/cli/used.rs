@@ -12,6 +12,8 @@ use crate::understand::{Exchange, Guess};
 pub struct Used {
     sessions: BTreeMap<String, Tally>,
     all: Tally,
+    /// The sum of the conversation that ended last.
+    last: Option<Tally>,
     /// Faults that were told already: once is enough.
     told: BTreeSet<String>,
 }
@@ -27,7 +29,8 @@ impl Used {
     pub fn warnings(&mut self, record: &TurnRecord) -> Vec<String> {
         let mut out = vec![];
         for exchange in record.models.iter().flat_map(|m| m.exchanges()) {
-            let Some(fault) = &exchange.fault else { continue };
+            // That a server which failed is left alone for a while follows from what was told before.
+            let Some(fault) = exchange.fault.as_ref().filter(|f| *f != "circuit_open") else { continue };
             if self.told.insert(fault.clone()) {
                 let problem = exchange.problems.last().map_or(fault.as_str(), String::as_str);
                 let hint = exchange.hint.as_ref().map(|h| format!("; {h}")).unwrap_or_default();
@@ -40,6 +43,7 @@ impl Used {
     /// The sum of a conversation that ended; it is counted afresh afterwards.
     pub fn conversation(&mut self, record: &TurnRecord) -> Option<String> {
         let tally = self.sessions.remove(&record.session)?;
+        self.last = Some(tally);
         (!tally.is_empty()).then(|| format!("in this conversation {tally}"))
     }
 
@@ -54,8 +58,9 @@ impl Used {
             return;
         }
         if json {
+            // One line more, so that a script has the sums too.
             println!("{}", serde_json::json!({ "models": self.all }));
-        } else {
+        } else if self.last != Some(self.all) {
             println!("(altogether {})", self.all);
         }
     }

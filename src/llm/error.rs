@@ -94,7 +94,7 @@ pub enum ModelError {
     #[error("the model called a tool instead of replying")]
     ToolCall,
     /// Too many failures in a row; no request is sent until the cool-down ends.
-    #[error("the model's server failed repeatedly; not asked again for {retry_in:?}")]
+    #[error("the model's server failed repeatedly; not asked again for {} s", retry_in.as_secs().saturating_add(1))]
     CircuitOpen {
         /// Time left.
         retry_in: Duration,

@@ -191,7 +191,8 @@ impl LlmRender {
                         released.push(checked);
                     }
                 }
-                // The provider tells what a stream used at its end only; of one that was stopped, the request at least is counted.
+                // The provider tells what a stream used at its end only; of one that was begun, the request at least is counted.
+                Err(_) if length == 0 => {}
                 Err(_) => rendering.usage += Usage { calls: 1, ..Usage::default() },
             }
             let rest = checker.rest();

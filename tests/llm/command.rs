@@ -70,7 +70,7 @@ fn a_chat_tells_what_was_asked_and_what_it_cost() {
         "worded   by the model; test-model: 1 call, 60 tokens in, 20 out",
         "used     conversation ",
         "understanding needed the model in 1 of 2 turns (50 %)",
-        "(altogether understanding needed the model in 1 of 2 turns (50 %); the model worded 3 of 3 replies; 4 calls",
+        "(in this conversation understanding needed the model in 1 of 2 turns (50 %); the model worded 3 of 3 replies; 4 calls",
     ] {
         assert!(out.contains(part), "{part} is missing:\n{out}");
     }
