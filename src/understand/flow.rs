@@ -377,7 +377,13 @@ impl Hearing<'_> {
         let numbers = values::numbers(self.n);
         let is_number = |l: &&Listener| matches!(l.slot.kind, SlotKind::Integer | SlotKind::Digits);
         let asked: Vec<&String> = self.asked.iter().filter(|a| slots.iter().filter(is_number).any(|l| l.slot.name == **a)).collect();
+        // "It is either 1596 or 0314": who offers two numbers does not know it.
+        let guesses = numbers.len() >= 2 && values::either_or(self.n);
         for (n, a) in asked.iter().enumerate() {
+            let listener = slots.iter().find(|l| l.slot.name == **a);
+            if listener.is_some_and(|l| l.slot.kind == SlotKind::Digits && (guesses || l.lacks.as_ref().is_some_and(|p| p.is_match(self.n)))) {
+                continue;
+            }
             let place = if asked.len() > 1 { n.min(numbers.len().saturating_sub(1)) } else { 0 };
             if let Some((_, v)) = numbers.get(place) {
                 self.new.insert((*a).clone(), v.clone());
@@ -386,7 +392,7 @@ impl Hearing<'_> {
             }
         }
         for l in slots.iter().filter(is_number) {
-            if self.given(&l.slot.name) {
+            if self.given(&l.slot.name) || guesses && l.slot.kind == SlotKind::Digits {
                 continue;
             }
             let long_ago = |at: usize| (at.saturating_sub(22)..=at).find_map(|s| self.n.get(s..at)).unwrap_or("");

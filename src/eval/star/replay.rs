@@ -214,13 +214,15 @@ fn is_open(kind: SlotKind) -> bool {
 
 /// The given state's values replace the engine's own. A state that was made from the calls of the human agent leaves out what he did not use in
 /// one and holds some values before they were said: so a slot that it lacks keeps what the engine heard, a value of a closed kind counts once it
-/// was heard or asked for, and what the speaker says he cannot give is not known.
+/// was heard or asked for (a number that is a name, or a date of birth, only once it was heard), and what the speaker says he cannot give is not
+/// known.
 fn take(state: &mut run::Dialogue, heard: &mut Heard, earlier: &Known, before: &BTreeMap<String, String>, given: &BTreeMap<String, String>) {
     let own = std::mem::take(&mut state.known.values);
     let flow = state.flow();
     let open = |s: &str| flow.slot(s).is_some_and(|s| is_open(s.kind));
-    let counts =
-        |s: &String| (open(s) && !state.known.refused.contains(s)) || own.contains_key(s) || state.asked().contains_key(s) && !state.known.refused.contains(s);
+    let exact = |s: &str| flow.slot(s).is_some_and(|s| matches!(s.kind, SlotKind::Digits | SlotKind::Birthdate));
+    let asked = |s: &String| state.asked().contains_key(s) && !exact(s);
+    let counts = |s: &String| own.contains_key(s) || !state.known.refused.contains(s) && (open(s) || asked(s));
     let given: BTreeMap<String, String> = given.iter().filter(|(s, _)| counts(s)).map(|(s, v)| (s.clone(), v.clone())).collect();
     let said: BTreeSet<String> = heard.gave.iter().chain(&heard.changed).chain(&heard.again).cloned().collect();
     let news = |s: &String| open(s) || said.contains(s) || state.awaited().contains(s);

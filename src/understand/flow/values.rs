@@ -37,6 +37,7 @@ statics! {
     DATE = format!(r"\b(\d{{1,2}})(?:st|nd|rd|th)\b|\b(?:{MONTHS})\.?\s+(\d{{1,2}})\b|\b(\d{{1,2}})/\d{{1,2}}\b");
     DATE_RANGE = format!(r"(\d{{1,2}})(?:st|nd|rd|th)?\s*(?:-|–|to|until|till|through|thru|and)\s*(?:the |{MONTHS})?\s*(\d{{1,2}})(?:st|nd|rd|th)?\b");
     NEAR_DATE = r"\b(today|tomorrow|tonight)\b";
+    EITHER_OR = r"\beither\b.*\bor\b|\d\s*,?\s+or\s+(?:maybe\s+|it'?s\s+)?\d";
     LEAVING = r"\b(until|till|leav|to the|check ?out|through)\b";
     NIGHTS = r"\b(?:\d+|one|two|three|a|a few) (?:nights?|days?|weeks?)\b";
     BIRTHDATE = format!(r"\b\d{{1,2}}[/.-]\d{{1,2}}[/.-]\d{{2,4}}\b|\b(?:{MONTHS})\.?\s+\d{{1,2}}(?:st|nd|rd|th)?,?\s+\d{{4}}\b|\b\d{{1,2}}(?:st|nd|rd|th)?\s+(?:of )?(?:{MONTHS}),?\s+\d{{4}}\b");
@@ -231,6 +232,11 @@ pub fn dates(n: &str, asked: bool) -> Vec<String> {
         out.push("today".into());
     }
     out
+}
+
+/// The words leave open which of two things is meant.
+pub fn either_or(n: &str) -> bool {
+    EITHER_OR.is_match(n)
 }
 
 /// The words are about leaving.
