@@ -11,6 +11,7 @@ pub mod labels;
 pub mod mentions;
 pub mod store;
 pub mod train;
+pub mod weigh;
 pub mod weights;
 
 use std::collections::BTreeMap;
@@ -84,11 +85,25 @@ impl RoleModel {
             out.chances.push(chances);
         }
         out.acts = self.act.read(&view.whole(&said), self.acts.len(), Choice::Any);
-        out.taken = out.acts.iter().enumerate().filter(|(_, p)| **p > 0.5).map(|x| x.0).collect();
-        let silent = out.best.iter().all(|b| matches!(self.label(*b), labels::NONE | labels::HOST | labels::WITH));
-        if out.taken.is_empty() && silent {
-            let top = out.acts.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1).then(b.0.cmp(&a.0)));
-            out.taken.extend(top.filter(|t| *t.1 > 0.2).map(|t| t.0));
+        out.taken = out.acts.iter().enumerate().filter(|(_, p)| **p > knob("ACT", 0.5)).map(|x| x.0).collect();
+        // Something was said: if nothing is likely, the likeliest is taken, and the confidence tells how unsure that is.
+        let quiet = |l: usize| matches!(self.label(l), labels::NONE | labels::HOST | labels::WITH);
+        if out.taken.is_empty() && out.best.iter().all(|b| quiet(*b)) {
+            let act = out.acts.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1).then(b.0.cmp(&a.0))).map(|(a, p)| (a, *p));
+            let of = |(m, chances): (usize, &Vec<f32>)| {
+                let top = chances.iter().enumerate().filter(|(l, _)| !quiet(*l)).max_by(|a, b| a.1.total_cmp(b.1).then(b.0.cmp(&a.0)))?;
+                Some((m, top.0, *top.1))
+            };
+            let mention = out.chances.iter().enumerate().filter_map(of).max_by(|a, b| a.2.total_cmp(&b.2).then(b.0.cmp(&a.0)));
+            match (act, mention) {
+                (a, Some((m, l, p))) if p > knob("SILENT", 0.05) && a.is_none_or(|a| a.1 < p) => {
+                    if let Some(slot) = out.best.get_mut(m) {
+                        *slot = l;
+                    }
+                }
+                (Some((a, p)), _) if p > knob("SILENT", 0.05) => out.taken.push(a),
+                _ => {}
+            }
         }
         out
     }
@@ -113,4 +128,9 @@ impl RoleModel {
         let strange = strange as f32;
         (ours, theirs + strange * log(1e-4))
     }
+}
+
+pub static FORCE: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
+pub fn knob(name: &str, default: f32) -> f32 {
+    std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(default)
 }

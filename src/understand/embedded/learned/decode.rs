@@ -33,6 +33,7 @@ struct Meaning {
     /// Sort bits that the mention, the host and the further mentions must have, 0 for what is no name.
     masks: [u64; 7],
     starts_line: bool,
+    money: bool,
 }
 
 const ANCHOR: u8 = 0;
@@ -94,6 +95,7 @@ impl Patterns {
                 known: with(KNOWN),
                 further: [2, 3, OTHER_MONEY].into_iter().filter(|v| with(*v)).collect(),
                 masks: all,
+                money: with(MONEY),
                 starts_line: means.iter().any(|t| *t.name == *add_name && has(&t.args, ANCHOR)),
             };
             for means in [means, unhosted] {
@@ -111,10 +113,9 @@ impl Patterns {
     /// Whether a mention can have the label at all.
     pub fn fits(&self, label: usize, mention: &Mention) -> bool {
         let Some(Some(m)) = self.labels.get(label) else { return true };
-        let money = m.masks.get(usize::from(MONEY)).copied();
-        let _ = money;
         match mention.kind {
             Kind::Name => m.masks.first().is_none_or(|a| *a == 0 || a & mention.mask != 0),
+            Kind::Number(_, None) => !m.money,
             _ => true,
         }
     }
@@ -130,6 +131,10 @@ fn push(grammar: &mut RoleGrammar, means: Vec<Template>, say: &str, does: Option
         does,
         weight: 0.0,
         weak: 0,
+        bare: false,
+        loose: false,
+        clause: false,
+        over: Arc::new(vec![]),
         alone: false,
         needs_line: false,
         say: say.into(),
@@ -190,7 +195,7 @@ pub fn decode(
             continue;
         }
         let Some(meaning_of) = meaning(i) else { continue };
-        let money = has_money(grammar, meaning_of.pattern);
+        let money = meaning_of.money;
         let anchor = if money { MONEY } else { ANCHOR };
         let phrase = meaning_of.starts_line || meaning_of.masks.first().is_some_and(|a| *a != 0) && !matches!(m.kind, Kind::Value(..));
         let Some(first) = (if phrase { bind_phrase(m) } else { bind(m, money) }) else {
@@ -202,8 +207,10 @@ pub fn decode(
         for var in &meaning_of.further {
             let of_money = *var == OTHER_MONEY;
             let mask = meaning_of.masks.get(usize::from(*var)).copied().unwrap_or(0);
+            // What stands beside the mention in one predicate is of its kind.
+            let alike = |o: &Mention| std::mem::discriminant(&o.kind) == std::mem::discriminant(&m.kind);
             let fits = |k: usize, o: &Mention| {
-                k != i && !used.contains(&k) && matches!(name(k), WITH | NONE | HOST) && (matches!(o.kind, Kind::Number(..)) == (mask == 0)) && (mask == 0 || o.mask & mask != 0)
+                k != i && !used.contains(&k) && matches!(name(k), WITH | NONE | HOST) && alike(o) && (mask == 0 || o.mask & mask != 0)
             };
             let cost = |k: usize, o: &Mention| o.start.abs_diff(m.start) + if name(k) == WITH { 0 } else { 30 };
             let found = mentions.iter().enumerate().filter(|(k, o)| fits(*k, o)).min_by_key(|(k, o)| cost(*k, o));
@@ -273,8 +280,4 @@ pub fn decode(
     }
     let _ = patterns.focus;
     out
-}
-
-fn has_money(grammar: &RoleGrammar, pattern: usize) -> bool {
-    grammar.patterns.get(pattern).is_some_and(|p| p.means.iter().any(|t| has(&t.args, MONEY)))
 }

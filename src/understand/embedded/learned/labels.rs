@@ -8,7 +8,7 @@ use crate::ontology::Arg;
 use crate::term::{Atom, Name, Term};
 use crate::understand::Context;
 use crate::understand::embedded::chart::Chart;
-use crate::understand::embedded::phrase::Head;
+use crate::understand::embedded::phrase::{Head, Which};
 use crate::understand::embedded::text::plain_words;
 
 /// A mention that something else is said of.
@@ -56,6 +56,11 @@ pub fn labels(chart: &Chart<'_>, mentions: &[Mention], atoms: &[Atom], context: 
                 }
                 hosts.extend(host);
                 companions.extend(with);
+                if let Some((at, label)) = reader.number_apart(atom, m, &out.mentions)
+                    && let Some(slot) = out.mentions.get_mut(at)
+                {
+                    *slot = label;
+                }
             }
             Some(Template { label, anchor: None, .. }) => {
                 if !out.acts.contains(&label) {
@@ -121,24 +126,50 @@ impl Reader<'_, '_> {
         out.into_iter().map(|x| x.1).collect()
     }
 
-    /// The reference that may mean the name: of the same clause as the anchor, and free.
-    fn referring(&self, name: &Name, near: Option<&Mention>, taken: &[String]) -> Option<usize> {
+    /// The reference that may mean the name: of the same clause as the anchor, and free. If the name was said too, only one
+    /// that stands nearer and tells apart some of several.
+    fn referring(&self, name: &Name, near: Option<&Mention>, named: Option<&Mention>, number: Option<i64>, taken: &[String]) -> Option<usize> {
         let kind: Name = self.chart.model.lines.as_ref()?.config.kind.as_str().into();
+        let gap = |m: &Mention| near.map_or(0, |n| m.start.abs_diff(n.start));
         let fits = |i: usize, m: &Mention| {
+            let Some(np) = m.np.and_then(|n| self.chart.phrases.get(n)) else { return false };
+            let tells = np.place.is_some() || np.which != Which::Unsaid || np.part || np.count.is_some();
             let refers = match &m.kind {
                 Kind::Refer => true,
-                Kind::Number(..) => m.np.is_some() && near.is_none(),
-                Kind::Value(_, v) => m.np.is_some() && self.chart.knowledge.second(&kind, name).contains(v),
+                Kind::Number(..) => near.is_none() || named.is_some(),
+                Kind::Value(_, v) => self.chart.knowledge.second(&kind, name).contains(v),
                 _ => false,
             };
             let marks = near.map_or(0, |n| {
                 let (from, to) = (m.end.min(n.end), m.start.max(n.start));
                 self.chart.tokens.get(from..to).into_iter().flatten().filter(|t| t.punct().is_some()).count()
             });
-            refers && marks == 0 && taken.get(i).is_some_and(String::is_empty)
+            let better = named.is_none_or(|o| tells && gap(m) < gap(o));
+            refers && better && marks == 0 && taken.get(i).is_some_and(|t| t.is_empty() || named.is_some() && t == HOST)
         };
-        let gap = |m: &Mention| near.map_or(0, |n| m.start.abs_diff(n.start));
-        self.mentions.iter().enumerate().filter(|(i, m)| fits(*i, m)).min_by_key(|(_, m)| gap(m)).map(|x| x.0)
+        let count = |m: &Mention| m.np.and_then(|n| self.chart.phrases.get(n)).and_then(|np| np.count);
+        let cost = |m: &Mention| gap(m) + if number.is_some_and(|n| count(m) != Some(n) && n > 1) { 50 } else { 0 };
+        self.mentions.iter().enumerate().filter(|(i, m)| fits(*i, m)).min_by_key(|(_, m)| cost(m)).map(|x| x.0)
+    }
+
+    /// A line's number said apart from its item: "chicken tacos, make it two".
+    fn number_apart(&self, atom: &Atom, item: usize, taken: &[String]) -> Option<(usize, String)> {
+        let lines = self.chart.model.lines.as_ref().filter(|l| *atom.name == *l.config.add)?;
+        let Some(Term::Int(n)) = atom.args.get(1) else { return None };
+        let n = i64::from(*n);
+        let np = self.chart.phrases.get(self.mentions.get(item)?.np?)?;
+        if np.count.unwrap_or(1) == n {
+            return None;
+        }
+        let says = |m: &Mention| match m.kind {
+            Kind::Number(w, _) => w == Some(n),
+            Kind::Refer => m.np.and_then(|i| self.chart.phrases.get(i)).is_some_and(|np| np.count == Some(n)),
+            _ => false,
+        };
+        let mut all = self.mentions.iter().enumerate().filter(|(i, m)| taken.get(*i).is_some_and(String::is_empty) && says(m));
+        let (at, m) = all.min_by_key(|(i, _)| i.abs_diff(item))?;
+        let quantity = &lines.config.quantity;
+        Some((at, if matches!(m.kind, Kind::Number(..)) { format!("{quantity}($h,$a)") } else { format!("{quantity}($a,$a.count)") }))
     }
 
     fn of_value(&self, value: &Name) -> Vec<usize> {
@@ -221,10 +252,16 @@ impl Reader<'_, '_> {
                 *slot = f;
             }
         }
-        // What is not named may be referred to: `it`, `both`, `the taco`.
-        if let (Some(Term::Str(name)), Some(Found::Nothing)) = (flat.first().filter(|f| f.0).map(|f| f.1), found.first()) {
+        // What is not named may be referred to: `it`, `both`, `the taco`; and one of several is told apart so.
+        if let Some(Term::Str(name)) = flat.first().filter(|f| f.0 && anchor != Some(0)).map(|f| f.1) {
             let near = anchor.and_then(|a| found.get(a)).and_then(|f| if let Found::Mention(m) | Found::Money(m) = f { self.mentions.get(*m) } else { None });
-            if let Some(m) = self.referring(name, near, taken)
+            let named = match found.first() {
+                Some(Found::Mention(m)) => self.mentions.get(*m),
+                _ => None,
+            };
+            let number = atom.args.iter().rev().find_map(|t| if let (true, Term::Int(n)) = (counted, t) { Some(i64::from(*n)) } else { None });
+            if (named.is_none() || changes)
+                && let Some(m) = self.referring(name, near, named, number, taken)
                 && let Some(slot) = found.first_mut()
             {
                 *slot = Found::Mention(m);

@@ -1,9 +1,9 @@
 //! What an utterance mentions: names, values, numbers and references, without overlaps.
 
 use crate::term::{Atom, Name, Term};
-use crate::understand::embedded::chart::Chart;
+use crate::understand::embedded::chart::{Chart, NameEdge};
 use crate::understand::embedded::phrase::{Head, Np, Which};
-use crate::understand::embedded::text::plain_words;
+use crate::understand::embedded::text::{self, Token, plain_words};
 
 /// What kind of thing is mentioned.
 #[derive(Clone, Debug, PartialEq)]
@@ -68,7 +68,8 @@ fn names(chart: &Chart<'_>, found: &mut Vec<Found>) {
         // A name that no noun phrase holds begins with a word that is nothing.
         let bare = |np: &Np| np.head == Head::Name(i) && np.start == edge.start && np.end == edge.end;
         let Some(np) = chart.phrases_at.get(edge.start).into_iter().flatten().copied().find(|p| chart.phrases.get(*p).is_some_and(bare)) else { continue };
-        if edge.shadowed {
+        let counts = |t: &Token| matches!(t.kind, text::Kind::Number { .. }) || chart.model.numbers.units.contains_key(&t.id);
+        if edge.shadowed || chart.tokens.get(edge.start..edge.end).into_iter().flatten().all(counts) {
             continue;
         }
         let said = length(0, edge.said);
@@ -164,7 +165,8 @@ fn widen(chart: &Chart<'_>, found: Vec<Found>) -> Vec<Mention> {
         if let Some(head) = head {
             // What a wider phrase may swallow: numbers and values, but no other name.
             let from = found.iter().filter(|o| o.end <= f.start && matches!(o.kind, Kind::Name | Kind::New)).map(|o| o.end).max().unwrap_or(0);
-            let to = found.iter().filter(|o| o.start >= f.end).map(|o| o.start).min().unwrap_or(chart.tokens.len());
+            let after = found.iter().filter(|o| o.start >= f.end && !matches!(o.kind, Kind::Number(..)));
+            let to = after.map(|o| o.start).min().unwrap_or(chart.tokens.len());
             let wider = chart
                 .phrases
                 .iter()
@@ -188,7 +190,7 @@ pub fn fresh(chart: &Chart<'_>, text: &str) -> Vec<(usize, usize)> {
     let capital = |i: usize| {
         chart.tokens.get(i).is_some_and(|t| {
             let said = text.get(t.range.clone()).unwrap_or("");
-            t.punct().is_none() && said.chars().next().is_some_and(|c| c.is_uppercase() || c.is_ascii_digit())
+            t.punct().is_none() && said.chars().next().is_some_and(char::is_uppercase)
         })
     };
     let begins = |i: usize| i == 0 || chart.tokens.get(i - 1).is_some_and(|t| matches!(t.punct(), Some('.' | '!' | '?')));
@@ -204,7 +206,8 @@ pub fn fresh(chart: &Chart<'_>, text: &str) -> Vec<(usize, usize)> {
             start += 1;
         }
         let lone = end == start + 1 && (begins(start) || chart.tokens.get(start).is_some_and(|t| t.text.len() < 3));
-        let known = (start..end).all(|at| chart.names.iter().any(|e| e.start <= at && at < e.end && e.candidates.first().is_some_and(|c| c.score >= 0.93)));
+        let whole = |e: &&NameEdge| e.candidates.first().is_some_and(|c| c.score >= 0.93) && e.start < end && start < e.end;
+        let known = chart.names.iter().filter(whole).any(|e| (e.end - e.start) * 2 >= end - start && e.end == end);
         if end > start && !lone && !known {
             out.push((start, end));
         }

@@ -65,6 +65,9 @@ pub fn chances(scores: &mut [f32], choice: Choice) {
 impl Weights {
     /// Trains on examples, in an order that depends on their number alone.
     pub fn train(examples: &[Example], classes: usize, choice: Choice, rounds: usize, at_least: usize) -> Self {
+        let knob = |n: &str, d: f32| std::env::var(n).ok().and_then(|v| v.parse().ok()).unwrap_or(d);
+        let (rate, decay, floor) = (knob("RATE", RATE), knob("DECAY", DECAY), knob("FLOOR", 0.01));
+        let (rounds, at_least) = (knob("ROUNDS", rounds as f32) as usize, knob("ATLEAST", at_least as f32) as usize);
         let mut seen: FxHashMap<u32, usize> = FxHashMap::default();
         for f in examples.iter().flat_map(|e| &e.features) {
             *seen.entry(*f).or_default() += 1;
@@ -74,7 +77,7 @@ impl Weights {
         let number: FxHashMap<u32, usize> = kept.iter().enumerate().map(|(i, f)| (*f, i)).collect();
         let rows: Vec<Vec<usize>> = examples.iter().map(|e| e.features.iter().filter_map(|f| number.get(f).copied()).collect()).collect();
         let mut weights = vec![0.0f32; kept.len() * classes];
-        let mut squares = vec![0.01f32; kept.len() * classes];
+        let mut squares = vec![floor; kept.len() * classes];
         let mut order: Vec<usize> = (0..examples.len()).collect();
         let mut random = 0x9e37_79b9u32;
         for _ in 0..rounds {
@@ -97,9 +100,9 @@ impl Weights {
                     let (Some(w), Some(q)) = (weights.get_mut(span.clone()), squares.get_mut(span)) else { continue };
                     for ((w, q), s) in w.iter_mut().zip(q).zip(&slope) {
                         if s.abs() > 1e-4 {
-                            let g = s + DECAY * *w;
+                            let g = s + decay * *w;
                             *q += g * g;
-                            *w -= RATE * g / q.sqrt();
+                            *w -= rate * g / q.sqrt();
                         }
                     }
                 }
