@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::nlu::{Case, Report, evaluate};
-use crate::term::Atom;
 use crate::understand::embedded::Embedded;
 use crate::understand::embedded::learned::Learned;
 use crate::understand::embedded::learned::train::{Utterance, train};
@@ -68,7 +67,14 @@ pub fn cross_validate(translator: &Embedded, cases: &[Case], folds: Folds, only:
     out
 }
 
-/// The gold predicates that no label can express, case by case: what learning cannot reach.
-pub fn unreachable(_: &[Case]) -> Vec<Atom> {
-    vec![]
+/// How many cases labels can express: their predicates come out again when they are turned into labels and back.
+pub fn expressible(translator: &Embedded, cases: &[Case]) -> usize {
+    let same = |c: &&Case| {
+        let Some((mut got, _)) = translator.through_labels(&c.text, &c.context.of_role(&c.role), &c.gold) else { return false };
+        let mut gold = c.gold.clone();
+        got.sort();
+        gold.sort();
+        got == gold
+    };
+    cases.iter().filter(same).count()
 }

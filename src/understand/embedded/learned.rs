@@ -25,6 +25,11 @@ use super::chart::Chart;
 use crate::term::Name;
 use crate::understand::Context;
 
+/// From which probability on something is taken to be said beside the mentions.
+const TAKEN: f32 = 0.5;
+/// The same where nothing else is.
+const SILENT: f32 = 0.08;
+
 /// The learned model of a domain.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Learned {
@@ -85,7 +90,7 @@ impl RoleModel {
             out.chances.push(chances);
         }
         out.acts = self.act.read(&view.whole(&said), self.acts.len(), Choice::Any);
-        out.taken = out.acts.iter().enumerate().filter(|(_, p)| **p > knob("ACT", 0.5)).map(|x| x.0).collect();
+        out.taken = out.acts.iter().enumerate().filter(|(_, p)| **p > TAKEN).map(|x| x.0).collect();
         // Something was said: if nothing is likely, the likeliest is taken, and the confidence tells how unsure that is.
         let quiet = |l: usize| matches!(self.label(l), labels::NONE | labels::HOST | labels::WITH);
         if out.taken.is_empty() && out.best.iter().all(|b| quiet(*b)) {
@@ -96,12 +101,12 @@ impl RoleModel {
             };
             let mention = out.chances.iter().enumerate().filter_map(of).max_by(|a, b| a.2.total_cmp(&b.2).then(b.0.cmp(&a.0)));
             match (act, mention) {
-                (a, Some((m, l, p))) if p > knob("SILENT", 0.05) && a.is_none_or(|a| a.1 < p) => {
+                (a, Some((m, l, p))) if p > SILENT && a.is_none_or(|a| a.1 < p) => {
                     if let Some(slot) = out.best.get_mut(m) {
                         *slot = l;
                     }
                 }
-                (Some((a, p)), _) if p > knob("SILENT", 0.05) => out.taken.push(a),
+                (Some((a, p)), _) if p > SILENT => out.taken.push(a),
                 _ => {}
             }
         }
@@ -128,9 +133,4 @@ impl RoleModel {
         let strange = strange as f32;
         (ours, theirs + strange * log(1e-4))
     }
-}
-
-pub static FORCE: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
-pub fn knob(name: &str, default: f32) -> f32 {
-    std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(default)
 }

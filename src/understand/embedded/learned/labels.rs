@@ -166,7 +166,7 @@ impl Reader<'_, '_> {
             Kind::Refer => m.np.and_then(|i| self.chart.phrases.get(i)).is_some_and(|np| np.count == Some(n)),
             _ => false,
         };
-        let mut all = self.mentions.iter().enumerate().filter(|(i, m)| taken.get(*i).is_some_and(String::is_empty) && says(m));
+        let all = self.mentions.iter().enumerate().filter(|(i, m)| taken.get(*i).is_some_and(String::is_empty) && says(m));
         let (at, m) = all.min_by_key(|(i, _)| i.abs_diff(item))?;
         let quantity = &lines.config.quantity;
         Some((at, if matches!(m.kind, Kind::Number(..)) { format!("{quantity}($h,$a)") } else { format!("{quantity}($a,$a.count)") }))

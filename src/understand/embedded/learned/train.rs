@@ -23,9 +23,11 @@ pub struct Utterance {
 }
 
 /// How often the training data is gone through.
-const ROUNDS: usize = 12;
-/// How many utterances must hold a label or a feature.
+const ROUNDS: usize = 10;
+/// How often a label must occur.
 const AT_LEAST: usize = 2;
+/// How often a feature must occur: more often than one wording with several names.
+const FEATURE_AT_LEAST: usize = 5;
 
 #[derive(Default)]
 struct Data {
@@ -63,6 +65,7 @@ pub fn train(translator: &Embedded, utterances: &[Utterance], source: u64) -> Le
 
 impl Data {
     fn train(self) -> RoleModel {
+        // Class numbers are bytes.
         let frequent = |all: &mut dyn Iterator<Item = &String>| {
             let mut counts: BTreeMap<String, usize> = BTreeMap::new();
             for l in all {
@@ -90,8 +93,8 @@ impl Data {
             .map(|(features, l)| Example { features, classes: l.iter().filter_map(|l| number(&acts, l)).collect(), weight: 1.0 })
             .collect();
         RoleModel {
-            mention: Weights::train(&mention, labels.len(), Choice::One, ROUNDS, AT_LEAST),
-            act: Weights::train(&act, acts.len(), Choice::Any, ROUNDS, AT_LEAST),
+            mention: Weights::train(&mention, labels.len(), Choice::One, ROUNDS, FEATURE_AT_LEAST),
+            act: Weights::train(&act, acts.len(), Choice::Any, ROUNDS, FEATURE_AT_LEAST),
             labels,
             acts,
         }

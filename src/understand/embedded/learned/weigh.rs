@@ -24,11 +24,11 @@ pub struct Taught {
 }
 
 /// How much likelier the learned reading must be, as a logarithm, by how sure the patterns are of theirs.
-const AHEAD_OF_SURE: f32 = 3.0;
-const AHEAD_OF_LIKELY: f32 = 2.0;
+const AHEAD_OF_SURE: f32 = 10.0;
+const AHEAD_OF_LIKELY: f32 = 5.0;
 const AHEAD_OF_UNSURE: f32 = 1.0;
 /// From which confidence on the patterns are sure, and from which on they are likely right.
-const SURE: f64 = 0.9;
+const SURE: f64 = 0.95;
 const LIKELY: f64 = 0.6;
 /// How likely the learned reading must be where the patterns have none, as a logarithm.
 const LIKELY_ALONE: f32 = -2.3;
@@ -50,18 +50,15 @@ impl Second {
         if self.lost > 0 || (self.out.is_empty() && self.unsure.is_empty()) {
             return false;
         }
-        if force() { return true }
         let ahead = self.ours - self.theirs;
         match confidence {
             c if c <= 0.0 => self.ours > LIKELY_ALONE,
-            c if c >= SURE => ahead > knob("T1", AHEAD_OF_SURE),
-            c if c >= LIKELY => ahead > knob("T2", AHEAD_OF_LIKELY),
-            _ => ahead > knob("T3", AHEAD_OF_UNSURE),
+            c if c >= SURE => ahead > AHEAD_OF_SURE,
+            c if c >= LIKELY => ahead > AHEAD_OF_LIKELY,
+            _ => ahead > AHEAD_OF_UNSURE,
         }
     }
 }
-fn force() -> bool { super::FORCE.load(std::sync::atomic::Ordering::Relaxed) == 1 }
-use super::knob;
 
 impl Embedded {
     /// The same translator with what was learned, in place of what it had learned before.
@@ -107,13 +104,6 @@ impl Embedded {
             let (mut second, lost) = resolve(chart, grammar, patterns, model, &said, &guess.best, &guess.taken, context);
             (second.ours, second.theirs) = model.compare(&guess, &given);
             second.lost = lost;
-            if std::env::var("LEARNED_DEBUG").is_ok() {
-                let account: Vec<String> = said.iter().zip(&guess.best).zip(&given.mentions).map(|((m, l), g)| {
-                    let words: Vec<&str> = chart.tokens.get(m.start..m.end).into_iter().flatten().map(|t| t.text.as_str()).collect();
-                    format!("[{}] {} (chart: {g})", words.join(" "), model.labels.get(*l).map_or("", |l| l))
-                }).chain(guess.taken.iter().map(|a| format!("act {}", model.acts.get(*a).map_or("", |l| l)))).chain(given.acts.iter().map(|a| format!("chart act {a}"))).collect();
-                eprintln!("{text}\n   ours {:.2} theirs {:.2} conf {:.2} lost {} {account:?}", second.ours, second.theirs, heard.confidence, second.lost);
-            }
             if !second.stands(if nothing { 0.0 } else { heard.confidence }) {
                 return None;
             }

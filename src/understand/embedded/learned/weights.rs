@@ -30,8 +30,12 @@ pub struct Weights {
     entries: Vec<(u8, i8)>,
 }
 
+/// How far one example moves a weight at first.
 const RATE: f32 = 0.25;
+/// How much weights shrink with each step.
 const DECAY: f32 = 0.000_1;
+/// What the sum of squared slopes begins with.
+const FLOOR: f32 = 0.01;
 
 /// The exponential function by its series: the same bits on every machine, unlike the system's.
 pub fn exp(x: f32) -> f32 {
@@ -65,9 +69,6 @@ pub fn chances(scores: &mut [f32], choice: Choice) {
 impl Weights {
     /// Trains on examples, in an order that depends on their number alone.
     pub fn train(examples: &[Example], classes: usize, choice: Choice, rounds: usize, at_least: usize) -> Self {
-        let knob = |n: &str, d: f32| std::env::var(n).ok().and_then(|v| v.parse().ok()).unwrap_or(d);
-        let (rate, decay, floor) = (knob("RATE", RATE), knob("DECAY", DECAY), knob("FLOOR", 0.01));
-        let (rounds, at_least) = (knob("ROUNDS", rounds as f32) as usize, knob("ATLEAST", at_least as f32) as usize);
         let mut seen: FxHashMap<u32, usize> = FxHashMap::default();
         for f in examples.iter().flat_map(|e| &e.features) {
             *seen.entry(*f).or_default() += 1;
@@ -77,7 +78,7 @@ impl Weights {
         let number: FxHashMap<u32, usize> = kept.iter().enumerate().map(|(i, f)| (*f, i)).collect();
         let rows: Vec<Vec<usize>> = examples.iter().map(|e| e.features.iter().filter_map(|f| number.get(f).copied()).collect()).collect();
         let mut weights = vec![0.0f32; kept.len() * classes];
-        let mut squares = vec![floor; kept.len() * classes];
+        let mut squares = vec![FLOOR; kept.len() * classes];
         let mut order: Vec<usize> = (0..examples.len()).collect();
         let mut random = 0x9e37_79b9u32;
         for _ in 0..rounds {
@@ -100,9 +101,9 @@ impl Weights {
                     let (Some(w), Some(q)) = (weights.get_mut(span.clone()), squares.get_mut(span)) else { continue };
                     for ((w, q), s) in w.iter_mut().zip(q).zip(&slope) {
                         if s.abs() > 1e-4 {
-                            let g = s + decay * *w;
+                            let g = s + DECAY * *w;
                             *q += g * g;
-                            *w -= rate * g / q.sqrt();
+                            *w -= RATE * g / q.sqrt();
                         }
                     }
                 }
@@ -119,7 +120,8 @@ impl Weights {
             for (c, w) in row.iter().enumerate() {
                 #[expect(clippy::cast_possible_truncation, reason = "within 127 by the choice of the step")]
                 let steps = (w / out.step).round() as i8;
-                if steps != 0 {
+                // The smallest weights are many and decide nothing.
+                if steps.abs() > 1 {
                     out.entries.push((u8::try_from(c).unwrap_or(u8::MAX), steps));
                 }
             }
