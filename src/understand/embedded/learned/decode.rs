@@ -2,24 +2,23 @@
 
 use std::sync::Arc;
 
+use super::RoleModel;
 use super::labels::{HOST, NONE, VARIABLES, WITH};
 use super::mentions::{Kind, Mention};
-use super::RoleModel;
 use crate::ontology::Arg;
 use crate::term::{Name, Term};
 use crate::understand::Context;
 use crate::understand::embedded::chart::{Bind, Chart, Edge};
-use crate::understand::embedded::data::Does;
 use crate::understand::embedded::grammar::Program;
 use crate::understand::embedded::model::{Model, Pattern, RoleGrammar};
 use crate::understand::embedded::template::{Slot, Template, parse_templates};
+use crate::understand::embedded::text::Token;
 
 /// The patterns of a role's labels.
 #[derive(Clone, Debug, Default)]
 pub struct Patterns {
     labels: Vec<Option<Meaning>>,
     acts: Vec<Option<Meaning>>,
-    focus: usize,
 }
 
 /// A label's patterns in the role's grammar.
@@ -82,8 +81,7 @@ impl Patterns {
             let mut vars: Vec<String> = VARIABLES.iter().map(|v| (*v).to_owned()).collect();
             let means = parse_templates(label, &mut vars).ok()?;
             let with = |var: u8| means.iter().any(|t| has(&t.args, var));
-            let unhosted: Vec<Template> =
-                means.iter().map(|t| Template { name: t.name.clone(), args: t.args.iter().map(without_host).collect() }).collect();
+            let unhosted: Vec<Template> = means.iter().map(|t| Template { name: t.name.clone(), args: t.args.iter().map(without_host).collect() }).collect();
             let mut all = [0u64; 7];
             for (var, m) in all.iter_mut().enumerate() {
                 let var = u8::try_from(var).unwrap_or(0);
@@ -99,14 +97,12 @@ impl Patterns {
                 starts_line: means.iter().any(|t| *t.name == *add_name && has(&t.args, ANCHOR)),
             };
             for means in [means, unhosted] {
-                push(grammar, means, label, None);
+                push(grammar, means, label);
             }
             Some(out)
         };
         out.labels = learned.labels.iter().map(|l| if [HOST, WITH, NONE].contains(&l.as_str()) { None } else { meaning(l) }).collect();
         out.acts = learned.acts.iter().map(&mut meaning).collect();
-        out.focus = grammar.patterns.len();
-        push(grammar, vec![], HOST, Some(Does::Focus));
         out
     }
 
@@ -121,14 +117,14 @@ impl Patterns {
     }
 }
 
-fn push(grammar: &mut RoleGrammar, means: Vec<Template>, say: &str, does: Option<Does>) {
+fn push(grammar: &mut RoleGrammar, means: Vec<Template>, say: &str) {
     grammar.patterns.push(Pattern {
         program: Program::default(),
         vars: VARIABLES.iter().map(|v| (*v).to_owned()).collect(),
         means: Arc::new(means),
         means_new: None,
         after: None,
-        does,
+        does: None,
         weight: 0.0,
         weak: 0,
         bare: false,
@@ -161,6 +157,13 @@ fn bind(m: &Mention, money: bool) -> Option<Bind> {
         (_, Some(np)) => Bind::Np(np),
         _ => return None,
     })
+}
+
+/// Whether nothing but words and marks of a list stands between two places.
+fn list_between(chart: &Chart<'_>, from: usize, to: usize) -> bool {
+    let between = chart.tokens.get(from..to).unwrap_or(&[]);
+    let lists = |t: &Token| t.punct() == Some(',') || chart.model.phrase.has("list", t.id) || chart.model.phrase.has("negation", t.id);
+    !between.is_empty() && between.iter().all(|t| lists(t) || chart.model.fillers.contains(&t.id))
 }
 
 /// What something is said of: always a phrase.
@@ -209,9 +212,8 @@ pub fn decode(
             let mask = meaning_of.masks.get(usize::from(*var)).copied().unwrap_or(0);
             // What stands beside the mention in one predicate is of its kind.
             let alike = |o: &Mention| std::mem::discriminant(&o.kind) == std::mem::discriminant(&m.kind);
-            let fits = |k: usize, o: &Mention| {
-                k != i && !used.contains(&k) && matches!(name(k), WITH | NONE | HOST) && alike(o) && (mask == 0 || o.mask & mask != 0)
-            };
+            let fits =
+                |k: usize, o: &Mention| k != i && !used.contains(&k) && matches!(name(k), WITH | NONE | HOST) && alike(o) && (mask == 0 || o.mask & mask != 0);
             let cost = |k: usize, o: &Mention| o.start.abs_diff(m.start) + if name(k) == WITH { 0 } else { 30 };
             let found = mentions.iter().enumerate().filter(|(k, o)| fits(*k, o)).min_by_key(|(k, o)| cost(*k, o));
             match found.and_then(|(k, o)| Some((k, bind(o, of_money)?))) {
@@ -228,6 +230,7 @@ pub fn decode(
         }
         let mut pattern = meaning_of.pattern + 1;
         let mut place = i;
+        let mut said_of: Vec<Bind> = vec![];
         if meaning_of.host {
             let mask = meaning_of.masks.get(1).copied().unwrap_or(0);
             let hosts = |k: usize, o: &Mention| {
@@ -245,15 +248,23 @@ pub fn decode(
                 let right = if k > i { 2 } else { 0 };
                 gap + right + if name(k) == HOST { 0 } else { 2 } + 4 * marks(o.end.min(m.end), o.start.max(m.start))
             };
-            if let Some((k, host)) = mentions.iter().enumerate().filter(|(k, o)| hosts(*k, o)).min_by_key(|(k, o)| cost(*k, o)) {
+            if let Some((k, _)) = mentions.iter().enumerate().filter(|(k, o)| hosts(*k, o)).min_by_key(|(k, o)| cost(*k, o)) {
                 let last_said = (0..i).rev().find(|j| meaning(*j).is_some_and(|x| !x.host));
                 let in_focus = name(k) != HOST && (k > i || last_said == Some(k));
                 if k > i {
                     place = k;
                 }
-                if !in_focus && let Some(b) = bind_phrase(host) {
+                if !in_focus {
                     pattern = meaning_of.pattern;
-                    binds.push((SAID_OF, b));
+                    // What is said of one of a row of hosts is said of all of them.
+                    let joined = |a: usize, b: usize| {
+                        let pair = mentions.get(a).zip(mentions.get(b));
+                        let alike = |x: &Mention, y: &Mention| name(a) == HOST && name(b) == HOST && hosts(a, x) && hosts(b, y) && x.kind == y.kind;
+                        pair.is_some_and(|(x, y)| alike(x, y) && list_between(chart, x.end, y.start))
+                    };
+                    let first = (0..k).rev().take_while(|j| joined(*j, *j + 1)).last().unwrap_or(k);
+                    let last = (k + 1..mentions.len()).take_while(|j| joined(*j - 1, *j)).last().unwrap_or(k);
+                    said_of.extend((first..=last).filter_map(|j| mentions.get(j)).filter_map(bind_phrase));
                 }
             }
         }
@@ -262,6 +273,14 @@ pub fn decode(
             if let (Some(t), Some(slot)) = (known, out.after.get_mut(pattern)) {
                 *slot = Some(vec![(KNOWN, t.clone())]);
             }
+        }
+        if let Some((last, others)) = said_of.split_last() {
+            for host in others {
+                let mut binds = binds.clone();
+                binds.push((SAID_OF, host.clone()));
+                placed.push((place, usize::from(place != i), Edge { start: m.start, end: m.end, pattern, binds, score: 0.0 }));
+            }
+            binds.push((SAID_OF, last.clone()));
         }
         placed.push((place, usize::from(place != i), Edge { start: m.start, end: m.end, pattern, binds, score: 0.0 }));
     }
@@ -278,6 +297,5 @@ pub fn decode(
         }
         out.edges.push(Edge { start: 0, end: chart.tokens.len(), pattern, binds: vec![], score: 0.0 });
     }
-    let _ = patterns.focus;
     out
 }

@@ -219,20 +219,26 @@ fn symbol(chart: &Chart<'_>, m: &Mention) -> String {
 fn properties(chart: &Chart<'_>, m: &Mention, context: &Context) -> Vec<String> {
     let mut out = vec![];
     if let Some(np) = m.np.and_then(|i| chart.phrases.get(i)) {
-        out.push(format!("article {}", match np.article {
-            Article::None => "-",
-            Article::Indefinite => "a",
-            Article::Definite => "the",
-        }));
+        out.push(format!(
+            "article {}",
+            match np.article {
+                Article::None => "-",
+                Article::Indefinite => "a",
+                Article::Definite => "the",
+            }
+        ));
         out.push(format!("count {}", np.count.map_or("-", |c| if c == 1 { "1" } else { "n" })));
         out.push(format!("place {}", np.place.is_some()));
-        out.push(format!("which {}", match np.which {
-            Which::Unsaid => "-",
-            Which::Both => "both",
-            Which::All => "all",
-            Which::Other => "other",
-            Which::Another => "another",
-        }));
+        out.push(format!(
+            "which {}",
+            match np.which {
+                Which::Unsaid => "-",
+                Which::Both => "both",
+                Which::All => "all",
+                Which::Other => "other",
+                Which::Another => "another",
+            }
+        ));
         out.push(format!("plural {} part {}", np.plural, np.part));
         out.push(format!("attributes {}", np.attributes.len().min(1)));
         if let Head::Name(e) = np.head {

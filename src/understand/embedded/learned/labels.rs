@@ -152,7 +152,7 @@ impl Reader<'_, '_> {
         self.mentions.iter().enumerate().filter(|(i, m)| fits(*i, m)).min_by_key(|(_, m)| cost(m)).map(|x| x.0)
     }
 
-    /// A line's number said apart from its item: "chicken tacos, make it two".
+    /// A line's number said apart from its item: "those, and make it two".
     fn number_apart(&self, atom: &Atom, item: usize, taken: &[String]) -> Option<(usize, String)> {
         let lines = self.chart.model.lines.as_ref().filter(|l| *atom.name == *l.config.add)?;
         let Some(Term::Int(n)) = atom.args.get(1) else { return None };
@@ -193,9 +193,10 @@ impl Reader<'_, '_> {
     fn swallowed(&self, atom: &Atom) -> bool {
         let Some(lines) = self.chart.model.lines.as_ref().filter(|l| *atom.name == *l.config.change) else { return false };
         let values: Vec<&Name> = atom.args.iter().filter_map(|a| if let Term::Const(c) = a { Some(c) } else { None }).collect();
-        self.mentions.iter().filter_map(|m| self.chart.phrases.get(m.np?)).any(|np| {
-            np.attributes.iter().any(|(sort, value)| lines.attributes.contains_key(sort) && values.contains(&value))
-        })
+        self.mentions
+            .iter()
+            .filter_map(|m| self.chart.phrases.get(m.np?))
+            .any(|np| np.attributes.iter().any(|(sort, value)| lines.attributes.contains_key(sort) && values.contains(&value)))
     }
 
     fn counted(&self, name: &str) -> bool {
@@ -252,7 +253,7 @@ impl Reader<'_, '_> {
                 *slot = f;
             }
         }
-        // What is not named may be referred to: `it`, `both`, `the taco`; and one of several is told apart so.
+        // What is not named may be referred to: `it`, `both`, or a kind of thing; and one of several is told apart so.
         if let Some(Term::Str(name)) = flat.first().filter(|f| f.0 && anchor != Some(0)).map(|f| f.1) {
             let near = anchor.and_then(|a| found.get(a)).and_then(|f| if let Found::Mention(m) | Found::Money(m) = f { self.mentions.get(*m) } else { None });
             let named = match found.first() {

@@ -82,11 +82,8 @@ impl Data {
         }
         let acts = frequent(&mut self.wholes.iter().flat_map(|w| &w.1));
         let number = |list: &[String], l: &String| list.iter().position(|k| k == l);
-        let mention: Vec<Example> = self
-            .mentions
-            .into_iter()
-            .filter_map(|(features, l)| Some(Example { features, classes: vec![number(&labels, &l)?], weight: 1.0 }))
-            .collect();
+        let mention: Vec<Example> =
+            self.mentions.into_iter().filter_map(|(features, l)| Some(Example { features, classes: vec![number(&labels, &l)?], weight: 1.0 })).collect();
         let act: Vec<Example> = self
             .wholes
             .into_iter()
