@@ -32,6 +32,8 @@ fn walk(folder: &Path, name: &str, files: &mut Vec<(String, String)>) -> std::io
         let path = entry.path();
         if path.is_dir() {
             walk(&path, &inner, files)?;
+        } else if file == "examples.jsonl" {
+            // What was learned from them is in the model.
         } else if [".lp", ".yaml", ".json", ".txt", ".j2", ".jsonl", ".md"].iter().any(|e| file.ends_with(e)) {
             files.push((inner, path.to_string_lossy().into_owned()));
         }

@@ -95,6 +95,7 @@ pub fn domain_with(files: &Files, name: &str, edited: &[Source]) -> Vec<Diagnost
     };
     let parts = Parts { ontology: Some(source), rules, facts, templates: read(&format!("kb/{name}/templates.yaml")), translator };
     found.extend(check(&parts));
+    found.extend(crate::domain::ends::stale_model(files, name));
     sorted(found)
 }
 

@@ -14,6 +14,7 @@ mod replay;
 mod step;
 mod store;
 mod test;
+mod train;
 mod understand;
 mod used;
 mod verify;
@@ -57,6 +58,8 @@ enum Command {
     Draw(flow::Arguments),
     /// Measure against data sets.
     Eval(eval::Arguments),
+    /// Learn from a domain's labelled utterances, or cross-validate what is learned.
+    Train(train::Arguments),
     /// Measure how fast this build is.
     Bench(bench::Arguments),
     /// Change a flow by a remark, by failed dialogues or a patch, or draft one from prose; weighed before it is written.
@@ -83,6 +86,7 @@ pub fn main() -> ExitCode {
         Command::Verify(a) => verify::run(&a),
         Command::Draw(a) => flow::draw(&a),
         Command::Eval(a) => eval::run(&a),
+        Command::Train(a) => train::run(&a),
         Command::Bench(a) => bench::run(&a),
         Command::Refine(a) => refine::run(&a),
         Command::Replay(a) => replay::run(&a),

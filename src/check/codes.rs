@@ -109,6 +109,13 @@ pub const CODES: &[Code] = &[
     ),
     c("U001", "A file of the embedded translator is no YAML of the expected form.", "names: [whale]", "names:\n  whale: [Moby Dick]"),
     c("U002", "A pattern or value of the embedded translator could not be compiled.", "(two|couple", "(two|couple)"),
+    c("U003", "The learned model of the embedded translator cannot be read.", "a model.txt cut off", "duologue train --domain library --root ."),
+    c(
+        "U004",
+        "The learned model is missing or was not learned from the examples beside it: what was added to them has no effect yet.",
+        "a line added to kb/library/examples.jsonl",
+        "duologue train --domain library --root .",
+    ),
     c("synonym-dangling-name", "Another name stands for a name that no fact mentions, so nobody could mean it.", "whale: [Mobby Dick]", "whale: [Moby Dick]"),
     c(
         "rule-syntax",

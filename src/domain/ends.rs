@@ -9,13 +9,57 @@ use crate::render::faithful::Faithful;
 use crate::render::llm::{LlmRender, RenderPrompts, strings_of};
 use crate::understand::embedded::Embedded;
 use crate::understand::embedded::data::DomainFiles;
+use crate::understand::embedded::learned::Learned;
+use crate::understand::embedded::learned::train::fingerprint;
 use crate::understand::llm::names::Names;
 use crate::understand::llm::prompt::Prompts;
 use crate::understand::llm::{LlmUnderstand, Settings};
 
+/// The labelled utterances that a domain's learned model comes from.
+pub fn examples_file(domain: &str) -> String {
+    format!("kb/{domain}/examples.jsonl")
+}
+
+/// A domain's learned model.
+pub fn model_file(domain: &str) -> String {
+    format!("kb/{domain}/model.txt")
+}
+
+/// What is wrong with a model that cannot be read.
+pub fn damaged_model(domain: &str) -> Diagnostic {
+    let d = Diagnostic::error("U003", Source::new(&model_file(domain), "").origin(0..0), "the learned model is damaged or of another version");
+    d.help(format!("`duologue train --domain {domain} --root .` makes it anew"))
+}
+
+/// Whether the learned model is missing or comes from other examples than those beside it.
+pub fn stale_model(files: &super::Files, domain: &str) -> Option<Diagnostic> {
+    let examples = files.read(&examples_file(domain))?;
+    let wrong = |message: &str| {
+        let d = Diagnostic::warning("U004", Source::new(&model_file(domain), "").origin(0..0), message);
+        Some(d.help(format!("`duologue train --domain {domain} --root .` makes it anew")))
+    };
+    let Some(text) = files.read(&model_file(domain)) else { return wrong("there are examples, but nothing was learned from them") };
+    match Learned::from_text(&text) {
+        None => Some(damaged_model(domain)),
+        Some(m) if m.source != fingerprint(std::iter::once(examples.as_str())) => wrong("the learned model comes from other examples than those beside it"),
+        Some(_) => None,
+    }
+}
+
 impl Domain {
-    /// The embedded translator; a domain without a lexicon has none.
+    /// The embedded translator with what it learned; a domain without a lexicon has none.
     pub fn embedded(&self) -> Result<Option<Embedded>, Vec<Diagnostic>> {
+        let Some(translator) = self.patterns()? else { return Ok(None) };
+        let name = &self.ontology.domain;
+        let Some(text) = self.files.read(&model_file(name)) else { return Ok(Some(translator)) };
+        match Learned::from_text(&text) {
+            Some(learned) => Ok(Some(translator.with_learned(learned))),
+            None => Err(vec![damaged_model(name)]),
+        }
+    }
+
+    /// The embedded translator without what it learned.
+    pub fn patterns(&self) -> Result<Option<Embedded>, Vec<Diagnostic>> {
         let source = |path: String| self.files.read(&path).map(|text| Source::new(&path, &text));
         let name = &self.ontology.domain;
         let (Some(english), Some(lexicon)) = (source("kb/core/english.yaml".to_owned()), source(format!("kb/{name}/lexicon.yaml"))) else { return Ok(None) };

@@ -10,6 +10,7 @@
 pub mod chart;
 pub mod data;
 pub mod grammar;
+pub mod learned;
 pub mod lines;
 pub mod model;
 pub mod numbers;
@@ -24,6 +25,7 @@ use std::sync::Arc;
 
 use self::chart::{Chart, Edge, Extra, Hints};
 use self::data::{Does, DomainFiles};
+use self::learned::weigh::Taught;
 use self::model::{Knowledge, Model, RoleGrammar};
 use self::repair::{Repair, Settled};
 use self::resolve::{Entry, Resolver, What};
@@ -44,6 +46,7 @@ pub struct Embedded {
     words: Arc<Words>,
     knowledge: Arc<Knowledge>,
     nearness: Option<Nearness>,
+    learned: Option<Arc<Taught>>,
 }
 
 impl Embedded {
@@ -51,14 +54,14 @@ impl Embedded {
     pub fn load<'f>(ontology: &Ontology, files: &DomainFiles, facts: impl Iterator<Item = &'f Atom>) -> Result<Self, Vec<Diagnostic>> {
         let (model, words) = model::load(ontology, files)?;
         let knowledge = model::knowledge(&model, words.clone(), facts);
-        Ok(Self { model: Arc::new(model), words: Arc::new(words), knowledge: Arc::new(knowledge), nearness: None })
+        Ok(Self { model: Arc::new(model), words: Arc::new(words), knowledge: Arc::new(knowledge), nearness: None, learned: None })
     }
 
     /// The same translator over changed facts: only the name index is built anew.
     #[must_use]
     pub fn with_names<'f>(&self, facts: impl Iterator<Item = &'f Atom>) -> Self {
         let knowledge = model::knowledge(&self.model, (*self.words).clone(), facts);
-        Self { model: self.model.clone(), words: self.words.clone(), knowledge: Arc::new(knowledge), nearness: self.nearness.clone() }
+        Self { knowledge: Arc::new(knowledge), ..self.clone() }
     }
 
     /// The same with a scorer for names that spelling leaves unknown or tied.
@@ -493,6 +496,18 @@ impl Understand for Embedded {
     }
 
     fn understand(&self, text: &str, context: &Context) -> Heard {
+        let heard = self.by_patterns(text, context);
+        match &self.learned {
+            // What the engine asked about a name, and code, are no matter of wording.
+            Some(taught) if context.asked.is_empty() && !Self::is_code(text) => self.weigh(taught, text, context, heard),
+            _ => heard,
+        }
+    }
+}
+
+impl Embedded {
+    /// What the patterns make of an utterance.
+    fn by_patterns(&self, text: &str, context: &Context) -> Heard {
         let mut heard = Heard { by: "embedded", ..Heard::default() };
         let irrelevant = Atom { name: IRRELEVANT.into(), args: vec![] };
         let says_irrelevant = self.model.forms.contains_key(&(context.role.clone(), irrelevant.name.clone(), 0));
@@ -549,9 +564,7 @@ impl Understand for Embedded {
         }
         heard
     }
-}
 
-impl Embedded {
     /// An answer to the engine's question about a name, with the questions that are still open.
     fn settled(settled: Settled, context: &Context, text: &str) -> Heard {
         let open = Heard { by: "embedded", confidence: 0.5, ..Heard::default() };

@@ -168,6 +168,14 @@ pub struct Model {
     pub open_sorts: FxHashSet<Name>,
 }
 
+impl Model {
+    /// Whether the values of a sort say something by themselves, as sizes and kinds do; yes and no do not.
+    pub fn tells(&self, sort: u16) -> bool {
+        let attribute = self.lines.as_ref().is_some_and(|l| l.attributes.contains_key(&sort));
+        attribute || self.values.iter().filter(|v| v.sort == sort).count() > 2
+    }
+}
+
 /// What the facts say.
 #[derive(Clone, Debug, Default)]
 pub struct Knowledge {

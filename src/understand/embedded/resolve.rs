@@ -82,6 +82,8 @@ pub struct Resolver<'c, 'a> {
     last_name_end: usize,
     answered_line: Option<usize>,
     answered: Vec<Answer>,
+    /// Whether what is said later may be what is being talked about; not so where each mention has its own place.
+    pub looks_ahead: bool,
 }
 
 /// What a reading that leads to something changes.
@@ -132,6 +134,7 @@ impl<'c, 'a> Resolver<'c, 'a> {
             last_name_end: 0,
             answered_line: None,
             answered: vec![],
+            looks_ahead: true,
         }
     }
 
@@ -423,7 +426,8 @@ impl<'c, 'a> Resolver<'c, 'a> {
         if let Some(item) = self.focus.as_ref().and_then(|f| self.ledger.item(f)).filter(|t| fits(t)) {
             return Some(Term::Str(item));
         }
-        for e in rest {
+        let ahead = if self.looks_ahead { rest } else { &[] };
+        for e in ahead {
             for (_, b) in &e.binds {
                 match b {
                     Bind::Free(from, to) if open => return Some(Term::string(&self.title_case(*from, *to))),

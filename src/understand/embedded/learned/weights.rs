@@ -1,0 +1,242 @@
+//! Linear models over hashed features: training that gives the same bytes everywhere, small weights, and a text form.
+
+use rustc_hash::FxHashMap;
+
+/// One example: its features and its classes.
+#[derive(Clone, Debug, Default)]
+pub struct Example {
+    /// Hashes, each once.
+    pub features: Vec<u32>,
+    /// The classes that hold, by number.
+    pub classes: Vec<usize>,
+    /// How much it counts.
+    pub weight: f32,
+}
+
+/// How the classes exclude each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// Exactly one class holds.
+    One,
+    /// Each class holds or not.
+    Any,
+}
+
+/// A trained model: for each feature the weights of the classes that it speaks for or against, in steps of `step`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Weights {
+    step: f32,
+    index: FxHashMap<u32, (u32, u32)>,
+    entries: Vec<(u8, i8)>,
+}
+
+/// How far one example moves a weight at first.
+const RATE: f32 = 0.25;
+/// How much weights shrink with each step.
+const DECAY: f32 = 0.000_1;
+/// What the sum of squared slopes begins with.
+const FLOOR: f32 = 0.01;
+
+/// The exponential function by its series: the same bits on every machine, unlike the system's.
+pub fn exp(x: f32) -> f32 {
+    let x = x.clamp(-80.0, 80.0);
+    let halvings = 10;
+    #[expect(clippy::cast_precision_loss, reason = "a small power of two")]
+    let y = x / (1u32 << halvings) as f32;
+    let mut value = 1.0 + y * (1.0 + y * (0.5 + y * (1.0 / 6.0 + y / 24.0)));
+    for _ in 0..halvings {
+        value *= value;
+    }
+    value
+}
+
+/// Probabilities of scores.
+pub fn chances(scores: &mut [f32], choice: Choice) {
+    match choice {
+        Choice::Any => scores.iter_mut().for_each(|s| *s = 1.0 / (1.0 + exp(-*s))),
+        Choice::One => {
+            let top = scores.iter().fold(f32::MIN, |a, b| a.max(*b));
+            let mut sum = 0.0;
+            for s in scores.iter_mut() {
+                *s = exp(*s - top);
+                sum += *s;
+            }
+            scores.iter_mut().for_each(|s| *s /= sum);
+        }
+    }
+}
+
+impl Weights {
+    /// Trains on examples, in an order that depends on their number alone.
+    pub fn train(examples: &[Example], classes: usize, choice: Choice, rounds: usize, at_least: usize) -> Self {
+        let mut seen: FxHashMap<u32, usize> = FxHashMap::default();
+        for f in examples.iter().flat_map(|e| &e.features) {
+            *seen.entry(*f).or_default() += 1;
+        }
+        let mut kept: Vec<u32> = seen.into_iter().filter(|(_, n)| *n >= at_least).map(|(f, _)| f).collect();
+        kept.sort_unstable();
+        let number: FxHashMap<u32, usize> = kept.iter().enumerate().map(|(i, f)| (*f, i)).collect();
+        let rows: Vec<Vec<usize>> = examples.iter().map(|e| e.features.iter().filter_map(|f| number.get(f).copied()).collect()).collect();
+        let mut weights = vec![0.0f32; kept.len() * classes];
+        let mut squares = vec![FLOOR; kept.len() * classes];
+        let mut order: Vec<usize> = (0..examples.len()).collect();
+        let mut random = 0x9e37_79b9u32;
+        for _ in 0..rounds {
+            for i in (1..order.len()).rev() {
+                random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                order.swap(i, (random >> 8) as usize % (i + 1));
+            }
+            for &at in &order {
+                let (Some(example), Some(row)) = (examples.get(at), rows.get(at)) else { continue };
+                let mut slope = scores_of(&weights, row, classes);
+                chances(&mut slope, choice);
+                for c in &example.classes {
+                    if let Some(s) = slope.get_mut(*c) {
+                        *s -= 1.0;
+                    }
+                }
+                slope.iter_mut().for_each(|s| *s *= example.weight);
+                for &f in row {
+                    let span = f * classes..(f + 1) * classes;
+                    let (Some(w), Some(q)) = (weights.get_mut(span.clone()), squares.get_mut(span)) else { continue };
+                    for ((w, q), s) in w.iter_mut().zip(q).zip(&slope) {
+                        if s.abs() > 1e-4 {
+                            let g = s + DECAY * *w;
+                            *q += g * g;
+                            *w -= RATE * g / q.sqrt();
+                        }
+                    }
+                }
+            }
+        }
+        Self::rounded(&kept, &weights, classes)
+    }
+
+    fn rounded(kept: &[u32], weights: &[f32], classes: usize) -> Self {
+        let top = weights.iter().fold(0.0f32, |a, w| a.max(w.abs())).max(1e-6);
+        let mut out = Self { step: top / 127.0, ..Self::default() };
+        for (f, row) in kept.iter().zip(weights.chunks(classes.max(1))) {
+            let start = out.entries.len();
+            for (c, w) in row.iter().enumerate() {
+                #[expect(clippy::cast_possible_truncation, reason = "within 127 by the choice of the step")]
+                let steps = (w / out.step).round() as i8;
+                // The smallest weights are many and decide nothing.
+                if steps.abs() > 1 {
+                    out.entries.push((u8::try_from(c).unwrap_or(u8::MAX), steps));
+                }
+            }
+            if out.entries.len() > start {
+                out.index.insert(*f, (u32::try_from(start).unwrap_or(0), u32::try_from(out.entries.len()).unwrap_or(0)));
+            }
+        }
+        out
+    }
+
+    /// The probabilities of the classes.
+    pub fn read(&self, features: &[u32], classes: usize, choice: Choice) -> Vec<f32> {
+        let mut out = vec![0.0f32; classes];
+        for f in features {
+            let Some((from, to)) = self.index.get(f) else { continue };
+            for (c, w) in self.entries.get(*from as usize..*to as usize).unwrap_or(&[]) {
+                if let Some(s) = out.get_mut(usize::from(*c)) {
+                    *s += f32::from(*w) * self.step;
+                }
+            }
+        }
+        chances(&mut out, choice);
+        out
+    }
+
+    /// How many weights there are.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether nothing was learned.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// Appends the weights to bytes.
+    pub fn write(&self, out: &mut Vec<u8>) {
+        out.extend(self.step.to_le_bytes());
+        let mut features: Vec<(&u32, &(u32, u32))> = self.index.iter().collect();
+        features.sort_unstable();
+        out.extend(u32::try_from(features.len()).unwrap_or(0).to_le_bytes());
+        for (f, (from, to)) in features {
+            out.extend(f.to_le_bytes());
+            let row = self.entries.get(*from as usize..*to as usize).unwrap_or(&[]);
+            out.push(u8::try_from(row.len()).unwrap_or(u8::MAX));
+            for (c, w) in row {
+                out.push(*c);
+                out.extend(w.to_le_bytes());
+            }
+        }
+    }
+
+    /// Reads what [`Self::write`] wrote from the front of the bytes.
+    pub fn take(bytes: &mut &[u8]) -> Option<Self> {
+        let mut out = Self { step: f32::from_le_bytes(four(bytes)?), ..Self::default() };
+        let n = u32::from_le_bytes(four(bytes)?) as usize;
+        if n > bytes.len() {
+            return None;
+        }
+        out.index.reserve(n);
+        for _ in 0..n {
+            let feature = u32::from_le_bytes(four(bytes)?);
+            let (count, rest) = bytes.split_first()?;
+            let (row, rest) = rest.split_at_checked(usize::from(*count) * 2)?;
+            *bytes = rest;
+            let start = out.entries.len();
+            out.entries.extend(row.chunks_exact(2).filter_map(|p| if let [c, w] = p { Some((*c, i8::from_le_bytes([*w]))) } else { None }));
+            out.index.insert(feature, (u32::try_from(start).ok()?, u32::try_from(out.entries.len()).ok()?));
+        }
+        Some(out)
+    }
+}
+
+fn scores_of(weights: &[f32], row: &[usize], classes: usize) -> Vec<f32> {
+    let mut out = vec![0.0f32; classes];
+    for f in row {
+        for (s, w) in out.iter_mut().zip(weights.get(f * classes..(f + 1) * classes).unwrap_or(&[])) {
+            *s += w;
+        }
+    }
+    out
+}
+
+fn four(bytes: &mut &[u8]) -> Option<[u8; 4]> {
+    let (head, rest) = bytes.split_first_chunk::<4>()?;
+    *bytes = rest;
+    Some(*head)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_exponential_is_close_and_bounded() {
+        for x in [-20.0f32, -3.5, -0.1, 0.0, 0.7, 4.2, 15.0] {
+            let (ours, theirs) = (exp(x), x.exp());
+            assert!((ours - theirs).abs() <= theirs * 2e-3, "{x}: {ours} {theirs}");
+        }
+        assert!(exp(1e9).is_finite());
+    }
+
+    #[test]
+    fn a_separable_task_is_learned_twice_the_same_and_survives_writing() {
+        let examples: Vec<Example> =
+            (0..60u32).map(|i| Example { features: vec![1, 10 + i % 3, 100 + i], classes: vec![(i % 3) as usize], weight: 1.0 }).collect();
+        let w = Weights::train(&examples, 3, Choice::One, 10, 2);
+        assert_eq!(w, Weights::train(&examples, 3, Choice::One, 10, 2));
+        for k in 0..3u32 {
+            let p = w.read(&[1, 10 + k], 3, Choice::One);
+            assert!(p[k as usize] > 0.9, "{p:?}");
+        }
+        let mut bytes = vec![];
+        w.write(&mut bytes);
+        assert_eq!(Weights::take(&mut bytes.as_slice()), Some(w));
+        assert_eq!(Weights::take(&mut &bytes[..bytes.len() - 1]), None);
+    }
+}
