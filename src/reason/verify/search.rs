@@ -338,7 +338,8 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
-    /// Goes deep, so that some way is found soon; all that can be reached is visited before there is said to be none.
+    /// Goes deep, so that some way is found soon; all that can be reached is visited before there is said to be none. With a limit on
+    /// turns only going broad shows that there is no way within it.
     fn reach(
         &mut self,
         g: usize,
@@ -348,14 +349,26 @@ impl<'a> Search<'a> {
         start: (Facts, Facts),
         good: &mut FxHashSet<(Facts, Facts)>,
     ) -> Result<Reach, ReasonError> {
-        // With a limit on turns only going broad finds the shortest way.
-        let broad = goal.within.is_some();
+        let deep = self.walk(g, goal, who, by, start.clone(), good, false)?;
+        if goal.within.is_some() && matches!(deep, Reach::No(_)) { self.walk(g, goal, who, by, start, good, true) } else { Ok(deep) }
+    }
+
+    fn walk(
+        &mut self,
+        g: usize,
+        goal: &Goal,
+        who: usize,
+        by: &[usize],
+        start: (Facts, Facts),
+        good: &mut FxHashSet<(Facts, Facts)>,
+        broad: bool,
+    ) -> Result<Reach, ReasonError> {
         let mut visited: Vec<((Facts, Facts), Option<usize>, usize, usize)> = vec![(start.clone(), None, 0, 0)];
         let mut seen: FxHashSet<(Facts, Facts)> = [start].into_iter().collect();
         let mut open: std::collections::VecDeque<usize> = [0].into();
         while let Some(at) = if broad { open.pop_front() } else { open.pop_back() } {
             let Some((here, _, _, depth)) = visited.get(at).cloned() else { continue };
-            if good.contains(&here) && (!broad || at == 0) {
+            if good.contains(&here) && (goal.within.is_none() || at == 0) {
                 self.mark(&visited, at, good);
                 return Ok(Reach::Yes);
             }
@@ -371,7 +384,7 @@ impl<'a> Search<'a> {
                 let Some(step) = self.step(&(who, here.0.clone(), here.1.clone(), *n), None)? else { continue };
                 if step.reached.get(g) == Some(&true) {
                     // With a limit on turns nothing is known of the states on the way.
-                    self.mark(&visited, if broad { 0 } else { at }, good);
+                    self.mark(&visited, if goal.within.is_some() { 0 } else { at }, good);
                     return Ok(Reach::Yes);
                 }
                 let to = (step.session.clone(), step.shared.clone());
