@@ -92,7 +92,8 @@ pub fn dot(flow: &Flow, h: &Highlight) -> String {
     out
 }
 
-const CHAR: i32 = 7;
+// Wide enough for bold letters of the common sans-serif fonts.
+const CHAR: i32 = 8;
 const LINE: i32 = 17;
 const PAD: i32 = 10;
 const GAP_X: i32 = 50;
@@ -164,39 +165,76 @@ fn escape(t: &str) -> String {
     t.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
-/// An edge: down the middle when it leads on, around the left side when it leads back.
-fn path(e: &Edge, a: Frame, b: Frame) -> (String, i32, i32) {
-    if b.y > a.y {
-        let (x1, y1, x2, y2) = (a.middle(), a.y + a.h, b.middle(), b.y);
-        let bend = (y2 - y1) / 2;
-        return (format!("M{x1},{y1} C{x1},{} {x2},{} {x2},{}", y1 + bend, y2 - bend, y2 - 4), i32::midpoint(x1, x2), i32::midpoint(y1, y2));
-    }
+/// The middle of a cubic curve in one dimension.
+fn halfway(a: i32, b: i32, c: i32, d: i32) -> i32 {
+    (a + 3 * b + 3 * c + d) / 8
+}
+
+/// An edge: down the middle to the next rank, around the right side over several ranks, around the left side when it leads back. `lane` keeps
+/// edges around one side apart. Gives the path and the place of its label.
+fn path(e: &Edge, a: Frame, b: Frame, all: &BTreeMap<i32, Frame>, lane: i32) -> (String, i32, i32) {
     if e.source == e.target {
         let (x, y) = (a.x + a.w, a.y + a.h / 2);
-        return (format!("M{x},{} C{},{} {},{} {},{}", y - 8, x + 40, y - 20, x + 40, y + 20, x + 4, y + 8), x + 20, y - 18);
+        return (format!("M{x},{} C{},{} {},{} {},{}", y - 8, x + 50, y - 24, x + 50, y + 24, x + 4, y + 8), x + 42, y + 4);
     }
-    let (x1, y1, x2, y2) = (a.x, a.y + a.h / 2, b.x, b.y + b.h / 2);
-    let far = x1.min(x2) - 40;
-    (format!("M{x1},{y1} C{far},{y1} {far},{y2} {},{y2}", x2 - 4), far + 12, i32::midpoint(y1, y2))
+    let between: Vec<&Frame> = all.values().filter(|f| f.y + f.h > a.y.min(b.y) && f.y < (a.y + a.h).max(b.y + b.h)).collect();
+    if b.y > a.y {
+        let crossed = all.values().any(|f| f.y > a.y && f.y + f.h < b.y);
+        if !crossed {
+            let (x1, y1, x2, y2) = (a.middle(), a.y + a.h, b.middle(), b.y);
+            let bend = (y2 - y1) / 2;
+            return (format!("M{x1},{y1} C{x1},{} {x2},{} {x2},{}", y1 + bend, y2 - bend, y2 - 4), i32::midpoint(x1, x2), i32::midpoint(y1, y2) + 4);
+        }
+        return around(e, a, b, &between, lane, false);
+    }
+    // The side that no neighbour stands on is the free one.
+    let neighbour = all.values().any(|f| f.x + f.w < a.x && f.y < a.y + a.h && f.y + f.h > a.y);
+    around(e, a, b, &between, lane, !neighbour)
+}
+
+/// An edge around one side of what stands between its ends; the label stands outside of it.
+fn around(e: &Edge, a: Frame, b: Frame, between: &[&Frame], lane: i32, left: bool) -> (String, i32, i32) {
+    let label = e.text.as_ref().map_or(0, |t| int(t.chars().count()) * CHAR / 2) + 4;
+    let (y1, y2) = (a.y + a.h / 2, b.y + b.h / 2);
+    // A curve comes three quarters of the way to its outer points.
+    let reach = 60 + 24 * lane;
+    if left {
+        let far = between.iter().map(|f| f.x).min().unwrap_or(0) - reach;
+        let (x1, x2) = (a.x, b.x);
+        return (format!("M{x1},{y1} C{far},{y1} {far},{y2} {},{y2}", x2 - 4), halfway(x1, far, far, x2) - label, i32::midpoint(y1, y2) + 4);
+    }
+    let far = between.iter().map(|f| f.x + f.w).max().unwrap_or(0) + reach;
+    let (x1, x2) = (a.x + a.w, b.x + b.w);
+    (format!("M{x1},{y1} C{far},{y1} {far},{y2} {},{y2}", x2 + 4), halfway(x1, far, far, x2) + label, i32::midpoint(y1, y2) + 4)
 }
 
 /// The flow as an SVG image.
 pub fn svg(flow: &Flow, h: &Highlight) -> String {
     let boxes = layout(flow, h);
-    let right = boxes.values().map(|b| b.x + b.w).max().unwrap_or(0) + 70;
+    let mut lane = 0;
+    let mut edges = Vec::new();
+    for e in &flow.edges {
+        let (Some(a), Some(b)) = (boxes.get(&e.source), boxes.get(&e.target)) else { continue };
+        let (d, x, y) = path(e, *a, *b, &boxes, lane);
+        let straight = b.y > a.y && !boxes.values().any(|f| f.y > a.y && f.y + f.h < b.y);
+        if e.source != e.target && !straight {
+            lane += 1;
+        }
+        edges.push((d, e.text.as_deref(), x, y));
+    }
+    // Labels stand around their places and reach as far as the boxes or further.
+    let half = |t: Option<&str>| t.map_or(0, |t| int(t.chars().count()) * CHAR / 2);
+    let left = edges.iter().map(|(_, t, x, _)| x - half(*t)).chain(boxes.values().map(|b| b.x)).min().unwrap_or(0).min(0) - 2 * PAD;
+    let right = edges.iter().map(|(_, t, x, _)| x + half(*t)).chain(boxes.values().map(|b| b.x + b.w)).max().unwrap_or(0) + 2 * PAD;
     let bottom = boxes.values().map(|b| b.y + b.h).max().unwrap_or(0) + PAD;
+    let width = right - left;
     let mut out = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{right}\" height=\"{bottom}\" viewBox=\"0 0 {right} {bottom}\" font-family=\"sans-serif\" font-size=\"13\">\n<title>{}</title>\n\
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{bottom}\" viewBox=\"{left} 0 {width} {bottom}\" font-family=\"sans-serif\" font-size=\"13\">\n<title>{}</title>\n\
          <defs><marker id=\"tip\" viewBox=\"0 0 8 8\" refX=\"6\" refY=\"4\" markerWidth=\"8\" markerHeight=\"8\" orient=\"auto\"><path d=\"M0,0 L8,4 L0,8 z\"/></marker></defs>\n",
         escape(&flow.name)
     );
-    for e in &flow.edges {
-        let (Some(a), Some(b)) = (boxes.get(&e.source), boxes.get(&e.target)) else { continue };
-        let (d, x, y) = path(e, *a, *b);
+    for (d, ..) in &edges {
         let _ = writeln!(out, "<path d=\"{d}\" fill=\"none\" stroke=\"#444\" marker-end=\"url(#tip)\"/>");
-        if let Some(t) = &e.text {
-            let _ = writeln!(out, "<text x=\"{x}\" y=\"{y}\" text-anchor=\"middle\" fill=\"#444\" font-style=\"italic\">{}</text>", escape(t));
-        }
     }
     for n in &flow.nodes {
         let Some(b) = boxes.get(&n.id) else { continue };
@@ -213,6 +251,14 @@ pub fn svg(flow: &Flow, h: &Highlight) -> String {
         for (k, line) in lines(n, h).iter().enumerate() {
             let weight = if k == 0 { " font-weight=\"bold\"" } else { "" };
             let _ = writeln!(out, "<text x=\"{}\" y=\"{}\"{weight}>{}</text>", b.x + PAD, b.y + LINE * (int(k) + 1), escape(line));
+        }
+    }
+    // The labels come last, each on a ground of its own, so that no line runs through their letters.
+    for (_, text, x, y) in &edges {
+        if let Some(t) = text {
+            let (w, t) = (half(Some(*t)) * 2, escape(t));
+            let _ = writeln!(out, "<rect x=\"{}\" y=\"{}\" width=\"{w}\" height=\"{LINE}\" fill=\"white\" fill-opacity=\"0.85\"/>", x - w / 2, y - 13);
+            let _ = writeln!(out, "<text x=\"{x}\" y=\"{y}\" text-anchor=\"middle\" fill=\"#444\" font-style=\"italic\">{t}</text>");
         }
     }
     out.push_str("</svg>\n");
@@ -237,6 +283,6 @@ mod tests {
         let d = dot(&flow, &h);
         assert!(d.contains("Day = friday") && d.contains("2 -> 1 [label=\"No\"]") && d.contains("penwidth=3"), "{d}");
         let s = svg(&flow, &h);
-        assert!(s.contains("Is &lt;it&gt; right?") && s.matches("<rect").count() == 2 && s.contains(CURRENT), "{s}");
+        assert!(s.contains("Is &lt;it&gt; right?") && s.matches("rx=\"6\"").count() == 2 && s.contains(CURRENT), "{s}");
     }
 }

@@ -358,7 +358,8 @@ impl Hearing<'_> {
             let asks_back = self.signals.has("question") && name.is_none();
             let cannot = self.words.len() > 6 && name.is_none() && self.signals.has("unknowing");
             let named = self.text.get(1..).is_some_and(|t| t.split_whitespace().any(|w| w.len() > 1 && w.chars().next().is_some_and(char::is_uppercase)));
-            if !(asks_back || cannot || name.is_none() && self.courtesy()) && (name.is_some() || self.words.len() <= 8 || named) {
+            let thanks = name.is_none() && self.courtesy();
+            if !asks_back && !cannot && !thanks && (name.is_some() || self.words.len() <= 8 || named) {
                 self.give(&asked, normal(name.as_deref().unwrap_or(self.text)));
             }
         } else if let (Some(v), Some(own)) = (&name, slots.iter().find(|l| l.slot.identity)) {

@@ -146,17 +146,3 @@ fn no_turn_looks_ahead() {
         }
     }
 }
-
-/// Prints the report for the fold range in `DUOLOGUE_FOLDS` of the validation dialogues.
-#[test]
-#[ignore = "a measurement, not a check"]
-fn measure() {
-    let Some(data) = full() else { return };
-    let folds = std::env::var("DUOLOGUE_FOLDS").unwrap_or_default();
-    let (from, to) = folds.split_once("..").map_or((0, 60), |(a, b)| (a.parse().unwrap(), b.parse().unwrap()));
-    let split = std::env::var("DUOLOGUE_SPLIT").unwrap_or_else(|_| "val".to_owned());
-    let states = if std::env::var("DUOLOGUE_STATES").is_ok_and(|s| s == "own") { States::Own } else { States::Oracle };
-    let predictions = std::env::var_os("DUOLOGUE_PREDICTIONS").map(PathBuf::from);
-    let report = run(&Args { data, split, states, folds: from..to, predictions, ..Args::default() }).unwrap();
-    println!("{report}");
-}

@@ -12,7 +12,7 @@ fn lines(remark: &str) -> Vec<String> {
     let before = table();
     let patch = from_remark(&before, remark).unwrap_or_else(|e| panic!("{remark}: {e}"));
     assert_eq!(Patch::parse(&patch.to_text()).unwrap(), patch, "a patch survives being written and read");
-    let weighed = weigh(&before, &patch, None).unwrap_or_else(|e| panic!("{remark}: {e}"));
+    let weighed = super::weigh::compare(&before, &patch, None).unwrap_or_else(|e| panic!("{remark}: {e}"));
     assert_eq!(weighed.objections(), Vec::<String>::new(), "{remark}");
     weighed.difference.lines
 }

@@ -15,7 +15,7 @@ use crate::ir::verify::{Broken, Verified, verify};
 use crate::lang::chief;
 
 /// Situations that are visited on either side.
-const SITUATIONS: usize = 200;
+const SITUATIONS: usize = 100;
 
 /// A turn that a flow got wrong.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
