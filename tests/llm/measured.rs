@@ -60,7 +60,7 @@ fn a_model_that_fails_at_both_ends_leaves_a_polite_reply_and_the_state_unchanged
         let (engine, _) = engine(&server);
         let started = Instant::now();
         let record = engine.turn(&SessionKey::new("s", "c"), "customer", &Said::Text("two soft tacos please"), None).unwrap();
-        assert!(started.elapsed() < Duration::from_secs(4));
+        assert!(started.elapsed() < Duration::from_secs(15), "bounded, on a busy machine too");
         assert!(record.state.order.is_empty() && !record.text.is_empty(), "{record:?}");
         assert!(engine.store().shared(&duologue::term::Name::from("s")).unwrap().1.is_empty());
     }
