@@ -103,7 +103,8 @@ pub fn reason(domain: &Domain, options: &Options) -> Result<Report, BenchError> 
 pub fn turns(domain: &Domain, dialogues: &[Dialogue]) -> Result<Turns, ReasonError> {
     let mut cases = Vec::new();
     for d in dialogues {
-        let engine = fresh(domain, Arc::new(MemoryStore::default()), crate::turn::Options { reasoner: Reasoner::Fast, ..crate::turn::Options::default() });
+        let options = crate::turn::Options { reasoner: Reasoner::Fast, remember: true, ..crate::turn::Options::default() };
+        let engine = fresh(domain, Arc::new(MemoryStore::default()), options);
         for step in &d.steps {
             let key = SessionKey::new("bench", step.session.as_deref().unwrap_or(&step.who));
             // A turn that is refused has no decision to measure.

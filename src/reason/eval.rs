@@ -149,12 +149,17 @@ impl Program {
             return Err(NoPlan::Unsafe(free));
         }
         let (mut starts, mut deltas, mut needs) = (Vec::new(), Vec::new(), Vec::new());
+        let bare = |i: usize| body.get(i).and_then(plain).is_some_and(|a| a.args.is_empty());
+        let all_bare = positive.iter().all(|i| bare(*i));
         for i in &positive {
             let p = c.plan(&body, &mut BTreeSet::new(), Some(*i), false, &needed)?;
             let d = c.plan(&body, &mut BTreeSet::new(), Some(*i), true, &needed)?;
             if let Some(Step::Scan { lookup, .. }) = p.steps.first() {
                 needs.push(lookup.relation);
-                starts.push((lookup.relation, p.clone()));
+                // A condition without arguments binds nothing: beginning there would leave a look-up with constants alone as the next step.
+                if all_bare || !bare(*i) {
+                    starts.push((lookup.relation, p.clone()));
+                }
                 if body.get(*i).and_then(plain).is_some_and(|a| recursive.contains(&a.predicate())) {
                     deltas.push((lookup.relation, d));
                 }
