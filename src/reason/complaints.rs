@@ -35,9 +35,17 @@ pub fn complaints(sources: &[Source], facts: &[Atom], open: &[(Name, usize)]) ->
         if first >= source.text.len() {
             continue;
         }
-        let from = first + columns.0.saturating_sub(1);
+        let mut from = first + columns.0.saturating_sub(1);
         // The solver marks the beginning of a term; its text is in the message.
         let term = text.rsplit_once('\n').map_or("", |(_, t)| t.trim().trim_start_matches('(').trim_end_matches(')'));
+        // Bounds before it in the line are written otherwise for the solver, which moves it to the right.
+        let end = source.text.get(first..).and_then(|t| t.find('\n')).map_or(source.text.len(), |n| first + n);
+        if !term.is_empty()
+            && !source.text.get(from..).is_some_and(|t| t.starts_with(term))
+            && let Some(at) = source.text.get(first..end.min(from + term.len())).and_then(|t| t.rfind(term))
+        {
+            from = first + at;
+        }
         let rest = source.text.get(from..).unwrap_or("");
         let to = if !term.is_empty() && rest.starts_with(term) { from + term.len() } else { first + columns.1.saturating_sub(1) };
         let span = from..to;
