@@ -687,7 +687,12 @@ impl<'a> Chart<'a> {
                 self.tokens.get(end).is_some_and(|n| n.kind == Kind::Word && !self.model.phrase.has("name_end", n.id) && !self.model.fillers.contains(&n.id));
             let known = strict
                 && self.names.iter().any(|e| {
-                    e.start >= start && e.end <= end && e.said > 1 && e.said == e.end - e.start && e.candidates.first().is_some_and(|c| c.score >= 0.93)
+                    e.start >= start
+                        && e.end <= end
+                        && e.said > 1
+                        && e.said + 1 >= end - start
+                        && e.said == e.end - e.start
+                        && e.candidates.first().is_some_and(|c| c.score >= 0.93)
                 });
             if real && last_is_thing && !known {
                 #[expect(clippy::cast_precision_loss, reason = "spans are short")]
