@@ -185,7 +185,8 @@ impl Repair<'_> {
         for gap in self.gaps(&reading) {
             // "A gluten-free bean burrito": words right before a name make it another name.
             let whole = gap.start..reading.name_ends.get(gap.end).copied().unwrap_or(gap.end);
-            if reading.named.get(gap.end).copied().unwrap_or(false) && whole.len() <= LONGEST {
+            let strange = gap.clone().all(|i| !self.is_name_word(i));
+            if strange && reading.named.get(gap.end).copied().unwrap_or(false) && whole.len() <= LONGEST {
                 let said: Vec<String> = self.tokens.get(whole.clone()).into_iter().flatten().map(|t| t.text.clone()).collect();
                 let name: Name = title_case(self.tokens.get(whole.clone()).unwrap_or(&[])).into();
                 let mut more = names.clone();
