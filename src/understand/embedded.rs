@@ -232,6 +232,9 @@ impl Embedded {
         let barren = std::mem::take(&mut resolver.barren);
         let name_score = resolver.name_score;
         let named = (0..tokens.len()).map(|i| chart.names_at.get(i).is_some_and(|n| !n.is_empty()) && covered.get(i).copied().unwrap_or(false)).collect();
+        let name_ends = (0..tokens.len())
+            .map(|i| chart.names_at.get(i).into_iter().flatten().filter_map(|e| chart.names.get(*e)).map(|e| e.end).max().unwrap_or(i))
+            .collect();
         let lost = (0..tokens.len()).map(|i| uncovered.contains(&i)).collect();
         let steps: Vec<&Edge> = path.iter().filter_map(|i| edges.get(*i)).collect();
         let corrects = |e: &&&Edge| grammar.patterns.get(e.pattern).is_some_and(|p| p.does == Some(Does::Correct));
@@ -251,7 +254,7 @@ impl Embedded {
         }
         let path = steps.iter().map(|e| e.start..e.end).collect();
         let gapped = steps.iter().filter(|e| grammar.patterns.get(e.pattern).is_some_and(|p| p.loose)).map(|e| e.start..e.end).collect();
-        Reading { out, unsure, uncovered, loose, name_score, score, barren, covered, lost, named, corrections, path, gapped, guessed, invented: false }
+        Reading { out, unsure, uncovered, loose, name_score, score, barren, covered, lost, named, name_ends, corrections, path, gapped, guessed, invented: false }
     }
 
     /// A name that stands by itself in a question is what is asked about, no wish for it.
@@ -337,6 +340,8 @@ pub struct Reading {
     lost: Vec<bool>,
     /// For each token whether a name that was read begins there.
     named: Vec<bool>,
+    /// For each token the end of the longest name that begins there.
+    name_ends: Vec<usize>,
     /// Where corrections begin.
     corrections: Vec<usize>,
     /// The stretches of the readings, in order.

@@ -118,12 +118,22 @@ impl Repair<'_> {
             while end < self.tokens.len() && unread(end) && (lost(end) || self.is_plain(end)) {
                 end += 1;
             }
+            // Words that a hyphen joins belong together.
+            while end < self.tokens.len() && unread(end) && self.is_joined(end - 1) {
+                end += 1;
+            }
             out.push(start..end);
             at = end;
         }
         out.retain(|g| !self.is_corrected(reading, g.end));
         out.truncate(GAPS);
         out
+    }
+
+    /// Whether a hyphen joins the word to the next.
+    fn is_joined(&self, at: usize) -> bool {
+        let (Some(a), Some(b)) = (self.tokens.get(at), self.tokens.get(at + 1)) else { return false };
+        self.text.get(a.range.end..b.range.start) == Some("-")
     }
 
     /// Whether a thing of its own begins here: after a number or an article that follows nothing or a joining word.
@@ -173,6 +183,22 @@ impl Repair<'_> {
         let mut unheard: Vec<Range<usize>> = vec![];
         let mut names: Vec<(Vec<String>, Name)> = vec![];
         for gap in self.gaps(&reading) {
+            // "A gluten-free bean burrito": words right before a name make it another name.
+            let whole = gap.start..reading.name_ends.get(gap.end).copied().unwrap_or(gap.end);
+            let strange = gap.clone().all(|i| !self.is_name_word(i));
+            if strange && reading.named.get(gap.end).copied().unwrap_or(false) && whole.len() <= LONGEST {
+                let said: Vec<String> = self.tokens.get(whole.clone()).into_iter().flatten().map(|t| t.text.clone()).collect();
+                let name: Name = title_case(self.tokens.get(whole.clone()).unwrap_or(&[])).into();
+                let mut more = names.clone();
+                more.push((said, name.clone()));
+                let again = self.ear.read(self.tokens, self.context, self.grammar, &more);
+                if self.becomes(&reading, &again, &name) {
+                    reading = again;
+                    reading.invented = true;
+                    names = more;
+                    continue;
+                }
+            }
             let Some(span) = self.name_in(&gap) else {
                 let known = gap.clone().any(|i| reading.lost.get(i).copied().unwrap_or(false) && self.is_name_word(i)) && self.asks(&reading, &gap);
                 if known || reading.named.get(gap.end).copied().unwrap_or(false) {
@@ -212,6 +238,15 @@ impl Repair<'_> {
         }
         let words = unheard.iter().map(|u| self.said(u)).filter(|w| is_speakable(w)).collect();
         (reading, words)
+    }
+
+    /// Whether reading more words into a name says of the longer name what was said of the shorter one.
+    fn becomes(&self, before: &Reading, after: &Reading, name: &Name) -> bool {
+        let (old, new) = (atoms(before), atoms(after));
+        let (added, gone) = (without(&new, &old), without(&old, &new));
+        let holds = |a: &Atom| a.args.iter().enumerate().any(|(i, t)| mentions(t, name) && self.sort_of(a, i).is_some_and(|(mask, open)| mask != 0 && !open));
+        let same = |a: &Atom| added.iter().any(|b| a.name == b.name && a.args.len() == b.args.len());
+        !added.is_empty() && added.iter().all(holds) && added.len() == gone.len() && gone.iter().all(same)
     }
 
     /// Whether the words that matter are words of names that were understood.
