@@ -501,18 +501,18 @@ impl Understand for Embedded {
     }
 
     fn understand(&self, text: &str, context: &Context) -> Heard {
-        let heard = self.by_patterns(text, context);
+        let (heard, settled) = self.by_patterns(text, context);
         match &self.learned {
-            // What the engine asked about a name, and code, are no matter of wording.
-            Some(taught) if context.asked.is_empty() && !Self::is_code(text) => self.weigh(taught, text, context, heard),
+            // What the engine asked about a name, code, and what patterns read as nothing on purpose are no matter of wording.
+            Some(taught) if !settled && context.asked.is_empty() && text.chars().any(char::is_alphanumeric) => self.weigh(taught, text, context, heard),
             _ => heard,
         }
     }
 }
 
 impl Embedded {
-    /// What the patterns make of an utterance.
-    fn by_patterns(&self, text: &str, context: &Context) -> Heard {
+    /// What the patterns make of an utterance, and whether that is all that can be made of it.
+    fn by_patterns(&self, text: &str, context: &Context) -> (Heard, bool) {
         let mut heard = Heard { by: "embedded", ..Heard::default() };
         let irrelevant = Atom { name: IRRELEVANT.into(), args: vec![] };
         let says_irrelevant = self.model.forms.contains_key(&(context.role.clone(), irrelevant.name.clone(), 0));
@@ -520,17 +520,18 @@ impl Embedded {
             heard.predicates.push(irrelevant);
             heard.words.push(vec![0..text.len()]);
             heard.confidence = 0.95;
-            return heard;
+            return (heard, true);
         }
         let (tokens, cut) = self.tokens(text);
-        let Some(grammar) = self.model.roles.get(&context.role) else { return heard };
+        let Some(grammar) = self.model.roles.get(&context.role) else { return (heard, true) };
         let repair = Repair { ear: self, text, tokens: &tokens, context, grammar };
         if let Some(settled) = repair.settle() {
-            return Self::settled(settled, context, text);
+            return (Self::settled(settled, context, text), true);
         }
         let (reading, unheard) = repair.fill(self.read(&tokens, context, grammar, &[]));
         let reading = if reading.unsure.is_empty() { reading } else { repair.alternatives(reading) };
         heard.unheard = unheard;
+        let nothing = reading.barren.iter().any(|b| b.1);
         heard.uncovered = reading.uncovered.iter().filter_map(|i| tokens.get(*i)).map(|t| t.range.clone()).collect();
         heard.uncovered.extend(cut.map(|c| c..text.len()));
         heard.unsure = reading.unsure.iter().map(|u| u.1.clone()).collect();
@@ -544,7 +545,7 @@ impl Embedded {
             } else {
                 heard.confidence = 0.1;
             }
-            return heard;
+            return (heard, nothing);
         }
         heard.nearest = repair.nearest(&reading.out.iter().map(|(a, _)| a.clone()).collect::<Vec<_>>());
         for (atom, span) in reading.out {
@@ -567,7 +568,7 @@ impl Embedded {
         if cut.is_some() {
             heard.confidence = heard.confidence.min(0.3);
         }
-        heard
+        (heard, nothing)
     }
 
     /// An answer to the engine's question about a name, with the questions that are still open.

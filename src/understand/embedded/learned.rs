@@ -28,7 +28,7 @@ use crate::understand::Context;
 /// From which probability on something is taken to be said beside the mentions.
 const TAKEN: f32 = 0.5;
 /// The same where nothing else is.
-const SILENT: f32 = 0.08;
+const SILENT: f32 = 0.35;
 
 /// The learned model of a domain.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -199,6 +199,11 @@ impl Reader<'_, '_> {
             .any(|np| np.attributes.iter().any(|(sort, value)| lines.attributes.contains_key(sort) && values.contains(&value)))
     }
 
+    fn is_kind(&self, value: &Name) -> bool {
+        let sort = self.chart.model.lines.as_ref().and_then(|l| l.kind_sort);
+        self.chart.model.values.iter().any(|v| Some(v.sort) == sort && v.value == *value)
+    }
+
     fn counted(&self, name: &str) -> bool {
         self.chart.model.lines.as_ref().is_some_and(|l| name == l.config.add || name == l.config.remove || name == l.config.quantity)
     }
@@ -304,6 +309,8 @@ impl Reader<'_, '_> {
                 }
                 (Found::Nothing, Term::Int(_)) if counted && anchor == Some(0) => "$a.count".to_owned(),
                 (Found::Nothing, Term::Int(n)) if !counted || *n > 1 => return None.filter(|_: &Template| *n > 0),
+                // A kind that was not said is not to be guessed from other words.
+                (Found::Nothing, Term::Const(c)) if self.is_kind(c) => return None,
                 (Found::Nothing, t) => t.to_string(),
             };
             texts.push(text);

@@ -86,7 +86,7 @@ fn values(chart: &Chart<'_>, found: &mut Vec<Found>) {
             }
             let kind = |np: &Np| matches!(&np.head, Head::Kind(k) if k == value) && np.end == *end;
             let np = chart.phrases_at.get(at).into_iter().flatten().copied().find(|p| chart.phrases.get(*p).is_some_and(kind));
-            found.push(Found { start: at, end: *end, worth: 0.9 * length(at, *end), kind: Kind::Value(*sort, value.clone()), np, edge: None });
+            found.push(Found { start: at, end: *end, worth: 1.1 * length(at, *end), kind: Kind::Value(*sort, value.clone()), np, edge: None });
         }
     }
 }

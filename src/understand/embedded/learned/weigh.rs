@@ -31,7 +31,9 @@ const AHEAD_OF_UNSURE: f32 = 1.0;
 const SURE: f64 = 0.95;
 const LIKELY: f64 = 0.6;
 /// How likely the learned reading must be where the patterns have none, as a logarithm.
-const LIKELY_ALONE: f32 = -2.3;
+const LIKELY_ALONE: f32 = -1.4;
+/// So many mentions count as one utterance: in long ones, doubts about single mentions add up.
+const MENTIONS: f32 = 3.0;
 
 /// What was learned, applied to an utterance.
 struct Second {
@@ -43,6 +45,8 @@ struct Second {
     theirs: f32,
     /// Mentions with a label that no predicate could be made of.
     lost: usize,
+    /// Mentions in all.
+    mentions: usize,
 }
 
 impl Second {
@@ -50,7 +54,8 @@ impl Second {
         if self.lost > 0 || (self.out.is_empty() && self.unsure.is_empty()) {
             return false;
         }
-        let ahead = self.ours - self.theirs;
+        #[expect(clippy::cast_precision_loss, reason = "a few mentions")]
+        let ahead = (self.ours - self.theirs) / (self.mentions as f32 / MENTIONS).max(1.0);
         match confidence {
             c if c <= 0.0 => self.ours > LIKELY_ALONE,
             c if c >= SURE => ahead > AHEAD_OF_SURE,
@@ -139,5 +144,5 @@ fn resolve(
     resolver.run(&decoded.edges, &path, &decoded.after);
     let unsure = std::mem::take(&mut resolver.unsure).into_iter().map(|u| u.1).collect();
     let name_score = resolver.name_score;
-    (Second { out: finish(resolver), unsure, name_score, ours: 0.0, theirs: 0.0, lost: 0 }, decoded.lost)
+    (Second { out: finish(resolver), unsure, name_score, ours: 0.0, theirs: 0.0, lost: 0, mentions: said.len() }, decoded.lost)
 }
