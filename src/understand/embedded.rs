@@ -254,7 +254,24 @@ impl Embedded {
         }
         let path = steps.iter().map(|e| e.start..e.end).collect();
         let gapped = steps.iter().filter(|e| grammar.patterns.get(e.pattern).is_some_and(|p| p.loose)).map(|e| e.start..e.end).collect();
-        Reading { out, unsure, uncovered, loose, name_score, score, barren, covered, lost, named, name_ends, corrections, path, gapped, guessed, invented: false }
+        Reading {
+            out,
+            unsure,
+            uncovered,
+            loose,
+            name_score,
+            score,
+            barren,
+            covered,
+            lost,
+            named,
+            name_ends,
+            corrections,
+            path,
+            gapped,
+            guessed,
+            invented: false,
+        }
     }
 
     /// A name that stands by itself in a question is what is asked about, no wish for it.

@@ -264,7 +264,7 @@ fn properties(chart: &Chart<'_>, m: &Mention, context: &Context) -> Vec<String> 
 
 /// What the conversation is about: the last actions, without their names.
 fn about(context: &Context) -> Vec<String> {
-    let mut out: Vec<String> = context.last_actions.iter().map(|a| shape(a)).collect();
+    let mut out: Vec<String> = context.last_actions.iter().map(shape).collect();
     out.dedup();
     if out.is_empty() {
         out.push("start".to_owned());
