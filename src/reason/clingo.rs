@@ -4,6 +4,7 @@
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use clingo::{ClingoError, Control, Part, ShowType, SolveHandle, SolveMode, SolveResult, SolverLiteral, Symbol, SymbolType};
@@ -45,6 +46,14 @@ pub enum SolveError {
 /// How many messages clingo may send.
 const MESSAGES: u32 = 20;
 
+/// Held while a program is read and grounded. clingo keeps the strings and terms of all controls in tables of the process and
+/// reads what it found there after it let go of their lock: when another thread makes a table grow, that is freed memory.
+static TABLES: Mutex<()> = Mutex::new(());
+
+fn tables() -> MutexGuard<'static, ()> {
+    TABLES.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// Keeps one message of clingo.
 ///
 /// # Safety
@@ -74,6 +83,7 @@ pub fn messages(program: &str) -> Vec<Message> {
     let Ok(text) = CString::new(program) else {
         return vec![Message { error: true, text: "the program holds a null character".into() }];
     };
+    let _held = tables();
     let mut control = ptr::null_mut();
     let part = clingo_sys::clingo_part { name: c"base".as_ptr(), params: ptr::null(), size: 0 };
     // SAFETY: all pointers live until the control is freed below; the sink is read only after that; the callback does not unwind.
@@ -94,8 +104,11 @@ fn failed(e: &ClingoError) -> SolveError {
 /// Solves a program: at most `models` models, within `limit` if given. Without a limit clingo runs on the caller's thread, which
 /// saves two changes of thread: right for programs that have nothing to search for. Facts need no parser.
 pub fn solve(program: &str, facts: &[Atom], models: u32, limit: Option<Duration>) -> Result<Solved, SolveError> {
+    let held = tables();
     let mut control = clingo::control(vec![format!("--models={models}"), "--warn=none".into()]).map_err(|e| failed(&e))?;
-    if ground(&mut control, program, facts).is_err() {
+    let grounded = ground(&mut control, program, facts);
+    drop(held);
+    if grounded.is_err() {
         let facts: String = facts.iter().map(|f| format!("{f}.\n")).collect();
         let told: Vec<String> = messages(&format!("{program}\n{facts}")).into_iter().filter(|m| m.error).map(|m| m.text).collect();
         return Err(SolveError::Failed(told.join("; ")));
@@ -164,8 +177,10 @@ fn collect(handle: &mut SolveHandle, limit: Option<Duration>) -> Result<Solved, 
 /// A part of `assumed` that no model of the program contains together, and of which every part is in some model; `None` if a model
 /// contains them all. The program must leave these atoms open.
 pub fn core(program: &str, assumed: &[Atom]) -> Result<Option<Vec<Atom>>, SolveError> {
+    let held = tables();
     let mut control = clingo::control(vec!["--warn=none".into()]).map_err(|e| failed(&e))?;
     if ground(&mut control, program, &[]).is_err() {
+        drop(held);
         let told: Vec<String> = messages(program).into_iter().filter(|m| m.error).map(|m| m.text).collect();
         return Err(SolveError::Failed(told.join("; ")));
     }
@@ -176,6 +191,7 @@ pub fn core(program: &str, assumed: &[Atom]) -> Result<Option<Vec<Atom>>, SolveE
             literals.push(backend.add_atom(Some(symbol(&a.name, &a.args).map_err(|e| failed(&e))?)).map_err(|e| failed(&e))?.into());
         }
     }
+    drop(held);
     let (mut control, found) = refuted(control, &literals)?;
     let Some(mut needed) = found else { return Ok(None) };
     // clingo's core is small but not minimal: each literal is left out once.
