@@ -66,7 +66,12 @@ impl Patterns {
         let mut out = Self::default();
         let mask_of = |t: &Template, var: u8| -> u64 {
             let at = t.args.iter().position(|s| has(std::slice::from_ref(s), var));
-            let inner = forms.get(&(role.clone(), t.name.clone(), t.args.len())).into_iter().flatten().filter_map(|f| f.get(at?));
+            let inner = forms
+                .get(&(role.clone(), t.name.clone(), t.args.len()))
+                .into_iter()
+                .flatten()
+                .filter(|f| f.iter().zip(&t.args).all(|(a, s)| !matches!((a, s), (Arg::Literal(l), Slot::Term(k)) if l != k)));
+            let inner = inner.filter_map(|f| f.get(at?));
             inner
                 .map(|a| match a {
                     Arg::Sort(s) => masks.get(s).copied().unwrap_or(0),
@@ -112,6 +117,8 @@ impl Patterns {
         match mention.kind {
             Kind::Name => m.masks.first().is_none_or(|a| *a == 0 || a & mention.mask != 0),
             Kind::Number(_, None) => !m.money,
+            // A value is not the name of a thing.
+            Kind::Value(..) => m.masks.first().is_none_or(|a| *a == 0),
             _ => true,
         }
     }
