@@ -1,7 +1,7 @@
 //! Random programs and random states: the two engines must derive the same atoms.
 
 use super::*;
-use proptest::prelude::*;
+use proptest::prelude::TestCaseError;
 
 /// A small generator of its own, so that a seed is a whole program.
 struct Dice(u64);
@@ -118,10 +118,14 @@ fn agree(seed: u64) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
-    #[test]
-    fn engines_agree_on_random_programs(seed in any::<u64>()) {
-        agree(seed)?;
+/// The same programs in every run: clingo's bound propagation takes minutes for some that nobody would write, and a run that meets
+/// one by chance says nothing about agreement. `DUOLOGUE_SEEDS=FROM..TO` takes others.
+#[test]
+fn engines_agree_on_random_programs() {
+    let wanted = std::env::var("DUOLOGUE_SEEDS").ok();
+    let range = wanted.as_deref().and_then(|w| w.split_once("..")).and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)));
+    let (from, to): (u64, u64) = range.unwrap_or((1, 400));
+    for seed in from..to {
+        agree(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15)).unwrap();
     }
 }

@@ -97,7 +97,9 @@ impl Ledger {
                 continue;
             }
             let instances = vec![id];
-            let mut slots = vec![];
+            // Who tells of a composed item without its members leaves all of them open.
+            let composed = !line.parts.is_empty() || model.lines.as_ref().is_some_and(|l| knowledge.mask(&item) & l.composed != 0);
+            let mut slots = if composed && line.parts.is_empty() { ledger.slots(knowledge, &item) } else { vec![] };
             for part in &line.parts {
                 let dish = part.dish.as_deref().map(Name::from);
                 if let Some(d) = &dish {
@@ -107,7 +109,6 @@ impl Ledger {
                 }
                 slots.push((part.slot.as_str().into(), dish));
             }
-            let composed = !line.parts.is_empty();
             ledger.lines.insert(at, Line { item, instances, new: false, slots, composed, cursor: 0 });
         }
         ledger
