@@ -55,6 +55,13 @@ pub struct Heard {
     pub sources: Option<Box<Sources>>,
 }
 
+impl Heard {
+    /// Whether something is left to ask the speaker about.
+    pub fn asks_back(&self) -> bool {
+        !self.unsure.is_empty() || !self.unheard.is_empty() || !self.nearest.is_empty()
+    }
+}
+
 /// What stood behind a translation: each translator's own result, and the exchange if a model was asked.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]

@@ -520,8 +520,11 @@ impl Understand for Embedded {
     fn understand(&self, text: &str, context: &Context) -> Heard {
         let (heard, settled) = self.by_patterns(text, context);
         match &self.learned {
-            // What the engine asked about a name, code, and what patterns read as nothing on purpose are no matter of wording.
-            Some(taught) if !settled && context.asked.is_empty() && text.chars().any(char::is_alphanumeric) => self.weigh(taught, text, context, heard),
+            // What the engine asked about a name, code, and what patterns read as nothing on purpose are no matter of wording;
+            // and where patterns would ask back, asking is better than a likely guess.
+            Some(taught) if !settled && !heard.asks_back() && context.asked.is_empty() && text.chars().any(char::is_alphanumeric) => {
+                self.weigh(taught, text, context, heard)
+            }
             _ => heard,
         }
     }

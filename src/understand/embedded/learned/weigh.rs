@@ -9,7 +9,7 @@ use super::labels::{Labels, labels};
 use super::mentions::{Mention, fresh_and_said, mentions};
 use super::weights::exp;
 use super::{Learned, RoleModel};
-use crate::term::{Atom, Name};
+use crate::term::{Atom, Name, Term};
 use crate::understand::embedded::chart::Chart;
 use crate::understand::embedded::model::RoleGrammar;
 use crate::understand::embedded::resolve::Resolver;
@@ -102,7 +102,15 @@ impl Embedded {
     pub(in crate::understand::embedded) fn weigh(&self, taught: &Taught, text: &str, context: &Context, heard: Heard) -> Heard {
         let (Some(model), Some(patterns)) = (taught.model.roles.get(&context.role), taught.patterns.get(&context.role)) else { return heard };
         let nothing = heard.unsure.is_empty() && heard.predicates.iter().all(|a| *a.name == *IRRELEVANT) && heard.confidence <= LIKELY;
+        // A guess that leaves out what the patterns heard of would lose it silently: there the patterns stand.
+        if !nothing && heard.predicates.iter().flat_map(|a| &a.args).any(|t| matches!(t, Term::Str(name) if self.knowledge.names.find(name).is_none())) {
+            return heard;
+        }
         let better = self.with_chart(text, context, |chart, grammar| {
+            // A number with a sign is none of the numbers that the labels know.
+            if chart.tokens.iter().any(|t| self.model.phrase.has("minus", t.id)) {
+                return None;
+            }
             let said = mentions(chart, &fresh_and_said(chart, text, &heard.predicates));
             let guess = model.guess(chart, &said, context, patterns);
             let given = labels(chart, &said, &heard.predicates, context);
