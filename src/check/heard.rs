@@ -10,11 +10,12 @@ use crate::term::{Atom, Name, Term};
 use crate::understand::embedded::Embedded;
 use crate::understand::{Context, Understand};
 
-/// Puts every example of every input to the translator, as its role would say it.
+/// Puts every example of every input to the translator, as each role that may say all of it would.
 pub fn check(source: &Source, ontology: &Ontology, translator: &Embedded, found: &mut Vec<Diagnostic>) {
     for form in &ontology.inputs {
         for example in &form.examples {
-            let Some(got) = form.roles.iter().map(|role| heard(translator, example, role)).find(Result::is_err).and_then(Result::err) else { continue };
+            let may = |role: &&Name| example.means.iter().all(|a| ontology.inputs_of(role).any(|f| f.name == a.name && f.args.len() == a.args.len()));
+            let Some(got) = form.roles.iter().filter(may).map(|role| heard(translator, example, role)).find(Result::is_err).and_then(Result::err) else { continue };
             let at = within(source, form.origin.start, &example.say);
             // What the example means is wrong already, then how it is heard says nothing.
             if found.iter().any(|d| d.origin.file == at.file && d.origin.line == at.line) {
