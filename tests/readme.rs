@@ -42,3 +42,14 @@ fn every_shell_snippet_works() {
     }
     assert!(run >= 4, "the README has snippets");
 }
+
+#[test]
+fn the_files_that_the_readme_names_are_there() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let readme = std::fs::read_to_string(root.join("README.md")).unwrap();
+    let named: Vec<&str> = readme.split('`').filter(|w| w.ends_with(".rs") && w.contains('/')).collect();
+    assert!(!named.is_empty());
+    for name in named {
+        assert!(root.join(name).exists(), "{name}");
+    }
+}

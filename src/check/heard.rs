@@ -15,7 +15,9 @@ pub fn check(source: &Source, ontology: &Ontology, translator: &Embedded, found:
     for form in &ontology.inputs {
         for example in &form.examples {
             let may = |role: &&Name| example.means.iter().all(|a| ontology.inputs_of(role).any(|f| f.name == a.name && f.args.len() == a.args.len()));
-            let Some(got) = form.roles.iter().filter(may).map(|role| heard(translator, example, role)).find(Result::is_err).and_then(Result::err) else { continue };
+            let Some(got) = form.roles.iter().filter(may).map(|role| heard(translator, example, role)).find(Result::is_err).and_then(Result::err) else {
+                continue;
+            };
             let at = within(source, form.origin.start, &example.say);
             // What the example means is wrong already, then how it is heard says nothing.
             if found.iter().any(|d| d.origin.file == at.file && d.origin.line == at.line) {
