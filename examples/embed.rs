@@ -21,8 +21,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         for why in &reply.why {
             writeln!(out, "  because {}", why.sentence)?;
         }
-        if let Some(price) = reply.state.price {
-            writeln!(out, "  {} lines, {price} cents", reply.state.order.len())?;
+        for line in engine.domain().ontology.view.text(&reply.view)? {
+            writeln!(out, "  {line}")?;
         }
     }
     Ok(())

@@ -85,6 +85,17 @@ UNLABELLED = {("restaurant_search", 3)}
 IDENTITY = "ask_name"
 
 
+# Words by which a task's results say no, beside the usual ones.
+REFUSALS = {
+    "bank_balance": ["must provide"],
+    "bank_fraud_report": ["must provide"],
+    "party_plan": ["booked at", "too small"],
+    "spaceship_access_codes": ["not authorized"],
+}
+# Words of listed values that are too common to stand for one.
+COMMON = {"access", "bay", "chief", "code"}
+
+
 def slot_kind(name, api):
     values = api.get("Categories")
     if values:
@@ -121,6 +132,9 @@ def convert_slot(task, s, apis, required):
     out = {"name": name, "label": s["label"], "type": kind}
     if kind == "categorical":
         out["values"] = list(api.get("Categories") or COLORS)
+        common = sorted(COMMON & {w for v in out["values"] for w in re.findall(r"[a-z0-9']+", v.lower())})
+        if common:
+            out["common"] = common
         if not api.get("Categories"):
             out["open"] = True
         synonyms = dict(SYNONYMS.get(name, {}))
@@ -177,7 +191,7 @@ def convert(star, task, chart):
         if n["type"] == "external_action":
             node["action"], node["query"] = "query", task
             if n.get("request_type"):
-                node["request_type"] = n["request_type"]
+                node["with"] = {"RequestType": n["request_type"]}
         if (task, n["id"]) in SAID_FREELY:
             node["star_action"], node["reply"] = "custom", n["star_action"]
         elif (task, n["id"]) in UNLABELLED:
@@ -188,10 +202,11 @@ def convert(star, task, chart):
         elif n["type"] != "external_action" and n.get("star_action"):
             node["star_action"] = n["star_action"]
         if n.get("last_step_star_action"):
-            node["steps"], node["details"] = "Instructions", "Detailed"
+            node["steps"], node["details"] = "Instructions", "DetailedInstructions"
             node["last_star_action"] = n["last_step_star_action"]
         if task == "trivia" and n["id"] == 3:
             node["judge"] = "Answer"
+            node["outcome_words"] = {"none": ["give up", "pass", "skip", "clue", "idea", "tell me", "hint"]}
         nodes.append(node)
     domain = task.split("_")[0]
     flow = {
@@ -206,6 +221,7 @@ def convert(star, task, chart):
             {"intent": "nothing_found", "star_action": f"{domain}_inform_nothing_found"},
         ],
         "functions": [{
+            **({"refusals": REFUSALS[task]} if task in REFUSALS else {}),
             "name": task,
             "inputs": [{"name": i["Name"], "type": i["Type"], **({"values": i["Categories"]} if i.get("Categories") else {})} for i in api["input"]],
             "required": api["required"],

@@ -6,6 +6,7 @@
 mod http;
 mod mcp;
 mod process;
+mod stand_in;
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -14,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::facts::Ticket;
+use crate::ontology::{Ontology, Sort, StandIn};
 use crate::term::{Atom, Term};
 
 /// Why a call gave nothing.
@@ -68,6 +70,24 @@ pub enum ActError {
     /// The answer cannot be read.
     #[error("the answer of `{0}` cannot be read: {1}")]
     Unreadable(String, String),
+    /// The function answered that it cannot do it, `{"fault": "code"}`.
+    #[error("`{0}` answered with the fault `{1}`")]
+    Fault(String, String),
+}
+
+impl ActError {
+    /// The code by which rules know the fault: the function's own, or one of `invalid`, `timeout`, `unreachable`, `failed`, `interrupted`, `unreadable`.
+    pub fn code(&self) -> &str {
+        match self {
+            Self::Unknown(_) | Self::Missing { .. } | Self::NoInput { .. } | Self::Type { .. } => "invalid",
+            Self::Timeout { .. } => "timeout",
+            Self::Unreachable(..) => "unreachable",
+            Self::Failed(..) => "failed",
+            Self::Interrupted(_) => "interrupted",
+            Self::Unreadable(..) => "unreadable",
+            Self::Fault(_, code) => code,
+        }
+    }
 }
 
 /// The type of an input.
@@ -82,6 +102,8 @@ pub enum InputType {
     Number,
     /// Yes or no.
     Boolean,
+    /// Any value.
+    Any,
 }
 
 /// An input of a function.
@@ -96,6 +118,9 @@ pub struct Input {
     /// The call cannot be made without it.
     #[serde(default)]
     pub required: bool,
+    /// It is a list of such values.
+    #[serde(default)]
+    pub list: bool,
     /// The values it may have; any when empty.
     #[serde(default)]
     pub values: Vec<String>,
@@ -106,7 +131,7 @@ fn text() -> InputType {
 }
 
 /// Where a function lives.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", deny_unknown_fields)]
 pub enum Target {
     /// A POST of the inputs as JSON.
@@ -127,10 +152,13 @@ pub enum Target {
         #[serde(default)]
         tool: Option<String>,
     },
+    /// Nothing outside: the first case that fits answers.
+    #[serde(skip)]
+    StandIn(Vec<StandIn>),
 }
 
 /// A declared function.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Function {
     /// Its name.
@@ -151,8 +179,11 @@ pub struct Function {
     pub idempotent: bool,
 }
 
+/// How long an attempt may take where nobody says it.
+pub const TIMEOUT_MS: u64 = 10_000;
+
 fn timeout_ms() -> u64 {
-    10_000
+    TIMEOUT_MS
 }
 
 /// A call to be made.
@@ -180,27 +211,34 @@ pub struct Returned {
 }
 
 /// Longer text stays outside of the logic: it is in the value, but becomes no symbol.
-const MAX_SYMBOL: usize = 80;
+const MAX_SYMBOL: usize = 1000;
+/// Longer lists are cut.
+const MAX_ITEMS: usize = 200;
 /// The longest answer that is read.
 pub(crate) const MAX_ANSWER: usize = 1_048_576;
 
 impl Returned {
-    /// The value as facts: `result(Function,Field,Value)` for every short field, and `returned(Function,Id)` for where they come from.
+    /// The value as facts: `result(Function,Field,Value)` for every plain field, `item(Function,Field,N,Value)` for every plain item of a list, and
+    /// `returned(Function,Id)` for where they come from.
     pub fn facts(&self) -> Vec<Atom> {
         let name = Term::string(&self.function);
         let mut out = vec![Atom { name: "returned".into(), args: vec![name.clone(), Term::string(&self.id)] }];
-        let one = |field: &str, v: &Value| {
-            let value = match v {
-                Value::Bool(b) => Term::constant(if *b { "true" } else { "false" }),
-                Value::Number(n) => n.as_i64().and_then(|n| i32::try_from(n).ok()).map_or_else(|| Term::string(&n.to_string()), Term::Int),
-                Value::String(s) if s.len() <= MAX_SYMBOL => Term::string(s),
-                _ => return None,
-            };
-            Some(Atom { name: "result".into(), args: vec![name.clone(), Term::string(field), value] })
+        let plain = |v: &Value| match v {
+            Value::Bool(b) => Some(Term::constant(if *b { "true" } else { "false" })),
+            Value::Number(n) => Some(n.as_i64().and_then(|n| i32::try_from(n).ok()).map_or_else(|| Term::string(&n.to_string()), Term::Int)),
+            Value::String(s) if s.len() <= MAX_SYMBOL => Some(Term::string(s)),
+            _ => None,
+        };
+        let of_field = |field: &str, v: &Value| match v {
+            Value::Array(list) => (1..)
+                .zip(list.iter().take(MAX_ITEMS))
+                .filter_map(|(n, v)| Some(Atom::new("item", vec![name.clone(), Term::string(field), Term::Int(n), plain(v)?])))
+                .collect(),
+            v => plain(v).map(|v| Atom::new("result", vec![name.clone(), Term::string(field), v])).into_iter().collect::<Vec<_>>(),
         };
         match &self.value {
-            Value::Object(fields) => out.extend(fields.iter().filter_map(|(k, v)| one(k, v))),
-            other => out.extend(one("value", other)),
+            Value::Object(fields) => out.extend(fields.iter().flat_map(|(k, v)| of_field(k, v))),
+            other => out.extend(of_field("value", other)),
         }
         out.sort();
         out
@@ -208,7 +246,7 @@ impl Returned {
 }
 
 /// The functions that may be called.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Functions {
     by_name: BTreeMap<String, Function>,
 }
@@ -222,6 +260,56 @@ impl Functions {
     /// Reads a list of declarations in JSON.
     pub fn from_json(text: &str) -> Result<Self, serde_json::Error> {
         serde_json::from_str::<Vec<Function>>(text).map(Self::new)
+    }
+
+    /// The functions that a domain declares, each answered by its stand-in.
+    pub fn of(ontology: &Ontology) -> Self {
+        let kind = |sort: &str| match ontology.sorts.get(sort) {
+            Some(Sort::Int { .. }) => InputType::Integer,
+            Some(Sort::Values(_)) if ontology.is_yes_or_no(sort) => InputType::Boolean,
+            Some(Sort::Values(_) | Sort::Names(_) | Sort::NewName) => InputType::String,
+            _ => InputType::Any,
+        };
+        let values = |sort: &str| match ontology.sorts.get(sort) {
+            Some(Sort::Values(list)) if !ontology.is_yes_or_no(sort) => list.iter().map(ToString::to_string).collect(),
+            _ => vec![],
+        };
+        Self::new(ontology.functions.iter().map(|f| {
+            Function {
+                name: f.name.clone(),
+                inputs: (f.inputs.iter())
+                    .map(|i| Input { name: i.name.clone(), kind: kind(&i.sort), required: !i.optional && !i.list, list: i.list, values: values(&i.sort) })
+                    .collect(),
+                target: Target::StandIn(f.stand_in.clone()),
+                timeout_ms: f.timeout_ms,
+                retries: f.retries,
+                idempotent: f.idempotent,
+            }
+        }))
+    }
+
+    /// The same with targets that an operator configured, a JSON list of `{"name", "target", "timeout_ms"?, "retries"?}`; what a function takes, gives
+    /// and promises stays as the domain declares it.
+    pub fn configured(mut self, text: &str) -> Result<Self, String> {
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Configured {
+            name: String,
+            target: Target,
+            timeout_ms: Option<u64>,
+            retries: Option<u32>,
+        }
+        for c in serde_json::from_str::<Vec<Configured>>(text).map_err(|e| e.to_string())? {
+            let known = self.names().collect::<Vec<_>>().join(", ");
+            let Some(f) = self.by_name.get_mut(&c.name) else {
+                let has = if known.is_empty() { "it declares none".to_owned() } else { format!("it declares: {known}") };
+                return Err(format!("the domain declares no function `{}`; {has}", c.name));
+            };
+            f.target = c.target;
+            f.timeout_ms = c.timeout_ms.unwrap_or(f.timeout_ms);
+            f.retries = c.retries.unwrap_or(f.retries);
+        }
+        Ok(self)
     }
 
     /// The names.
@@ -250,18 +338,22 @@ impl Functions {
         Ok(f)
     }
 
-    /// Makes a call of a committed turn.
-    pub async fn perform(&self, call: &Call, place: usize, ticket: &Ticket) -> Result<Returned, ActError> {
+    /// Makes a call of a committed turn; no attempt goes on, and none begins, after `until`.
+    pub async fn perform(&self, call: &Call, place: usize, ticket: &Ticket, until: Option<Instant>) -> Result<Returned, ActError> {
         let f = self.check(call)?;
         let id = format!("{}.{place}", ticket.name());
         let began = Instant::now();
         let mut attempts = 0;
         loop {
+            let left = until.map_or(Duration::MAX, |u| u.saturating_duration_since(Instant::now()));
+            let limit = left.min(Duration::from_millis(f.timeout_ms));
+            if limit.is_zero() {
+                return Err(ActError::Timeout { function: f.name.clone(), millis: began.elapsed().as_millis() });
+            }
             attempts += 1;
-            let limit = Duration::from_millis(f.timeout_ms);
             let answer = tokio::time::timeout(limit, f.once(call, &id)).await;
             let answer = answer.unwrap_or_else(|_| Err(ActError::Timeout { function: f.name.clone(), millis: limit.as_millis() }));
-            match answer {
+            match answer.and_then(|value| fault_of(&f.name, value)) {
                 Ok(value) => {
                     let millis = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
                     return Ok(Returned { function: f.name.clone(), id, value, attempts, millis });
@@ -277,19 +369,43 @@ impl Functions {
 
     /// The same for callers that are not async; must not be called from inside a runtime.
     pub fn perform_blocking(&self, call: &Call, place: usize, ticket: &Ticket) -> Result<Returned, ActError> {
-        let runtime =
-            tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|e| ActError::Unreachable(call.function.clone(), e.to_string()))?;
-        runtime.block_on(self.perform(call, place, ticket))
+        let first = self.perform_all(&[(call, place)], ticket, None).into_iter().next();
+        first.unwrap_or_else(|| Err(ActError::Unreachable(call.function.clone(), "nothing was called".to_owned())))
+    }
+
+    /// Makes the calls of a committed turn side by side, for callers that are not async; must not be called from inside a runtime.
+    pub fn perform_all(&self, calls: &[(&Call, usize)], ticket: &Ticket, until: Option<Instant>) -> Vec<Result<Returned, ActError>> {
+        match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+            Ok(runtime) => runtime.block_on(futures_util::future::join_all(calls.iter().map(|(call, place)| self.perform(call, *place, ticket, until)))),
+            Err(e) => calls.iter().map(|(call, _)| Err(ActError::Unreachable(call.function.clone(), e.to_string()))).collect(),
+        }
+    }
+}
+
+/// An answer that says that it cannot be done is a fault.
+fn fault_of(function: &str, value: Value) -> Result<Value, ActError> {
+    match value.get("fault").and_then(Value::as_str) {
+        Some(code) if code.len() <= MAX_SYMBOL => Err(ActError::Fault(function.to_owned(), code.to_owned())),
+        _ => Ok(value),
     }
 }
 
 impl Input {
     fn admits(&self, v: &Value) -> Result<(), &'static str> {
+        match v {
+            Value::Array(values) if self.list => values.iter().try_for_each(|v| self.admits_one(v)),
+            _ if self.list => Err("list"),
+            _ => self.admits_one(v),
+        }
+    }
+
+    fn admits_one(&self, v: &Value) -> Result<(), &'static str> {
         let (fits, expected) = match self.kind {
             InputType::String => (v.is_string(), "text"),
             InputType::Integer => (v.is_i64() || v.is_u64(), "whole number"),
             InputType::Number => (v.is_number(), "number"),
             InputType::Boolean => (v.is_boolean(), "yes or no"),
+            InputType::Any => (true, "value"),
         };
         if !fits {
             return Err(expected);
@@ -307,6 +423,7 @@ impl Function {
             Target::Http { url } => http::call(&self.name, url, call, id).await,
             Target::Process { command } => process::call(&self.name, command, call, id).await,
             Target::Mcp { command, tool } => mcp::call(&self.name, command, tool.as_deref().unwrap_or(&self.name), call).await,
+            Target::StandIn(cases) => Ok(stand_in::answer(cases, call, id)),
         }
     }
 

@@ -13,7 +13,7 @@ mod vocabulary;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::diag::{Diagnostic, Origin, Severity, Source};
-use crate::domain::{Files, TURN_PREDICATES, signature};
+use crate::domain::{Files, TURN_PREDICATES, rule_source, signature};
 use crate::ontology::{Ontology, parse};
 use crate::reason::syntax::parse::parse as parse_rules;
 use crate::reason::syntax::{Item, Kind, Literal, Statement};
@@ -62,7 +62,7 @@ pub fn domain_with(files: &Files, name: &str, edited: &[Source]) -> Vec<Diagnost
         for (role, declared) in &ontology.roles {
             let of = rules.entry(role.clone()).or_default();
             for file in &declared.rules {
-                match read(&format!("rules/{file}")) {
+                match rule_source(file, &read) {
                     Some(s) => of.push(s),
                     None => {
                         let start = source.text.find(file.as_str()).unwrap_or(0);
@@ -93,7 +93,15 @@ pub fn domain_with(files: &Files, name: &str, edited: &[Source]) -> Vec<Diagnost
         }
         _ => None,
     };
-    let parts = Parts { ontology: Some(source), rules, facts, templates: read(&format!("kb/{name}/templates.yaml")), translator };
+    let path = format!("kb/{name}/templates.yaml");
+    let templates = read(&path);
+    if templates.is_none() {
+        found.push(crate::domain::no_templates(&path));
+    }
+    if let Some(universe) = read(&format!("kb/{name}/verify.yaml")) {
+        found.extend(crate::eval::verify::malformed(&universe));
+    }
+    let parts = Parts { ontology: Some(source), rules, facts, templates, translator };
     found.extend(check(&parts));
     found.extend(crate::domain::ends::stale_model(files, name));
     sorted(found)
@@ -175,7 +183,7 @@ fn programs(parts: &Parts, ontology: Option<&Ontology>, kb: &[facts::Fact], decl
         };
         if let Some(o) = ontology {
             let values = values::Values::of(analysed, Some(o), role, &signature.turn);
-            let program = rules::Program { ontology: o, declared, sources: &by_name, statements: analysed, values: &values };
+            let program = rules::Program { role, ontology: o, declared, sources: &by_name, statements: analysed, values: &values };
             program.hard(found);
             program.soft(&mut maybe);
             if let Ok(rules) = &loaded {

@@ -73,7 +73,25 @@ pub fn main() -> ExitCode {
     quiet_pipes();
     let filter = tracing_subscriber::EnvFilter::try_from_env("DUOLOGUE_LOG").unwrap_or_else(|_| "warn".into());
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
-    let result = match Arguments::parse().command {
+    let arguments = Arguments::parse();
+    // A reader that went away ends the command by a panic that unwinds, so that threads still at work are joined.
+    let result = match std::panic::catch_unwind(|| run(arguments.command)) {
+        Ok(result) => result,
+        Err(panic) if is_broken_pipe(&*panic) => return ExitCode::SUCCESS,
+        Err(panic) => std::panic::resume_unwind(panic),
+    };
+    match result {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(failure) => {
+            eprintln!("{failure}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run(command: Command) -> Result<bool, common::Failure> {
+    match command {
         Command::Chat(a) => chat::run(&a),
         Command::Step(a) => step::run(&a),
         Command::Understand(a) => understand::run(&a),
@@ -90,25 +108,21 @@ pub fn main() -> ExitCode {
         Command::Bench(a) => bench::run(&a),
         Command::Refine(a) => refine::run(&a),
         Command::Replay(a) => replay::run(&a),
-    };
-    match result {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
-        Err(failure) => {
-            eprintln!("{failure}");
-            ExitCode::from(2)
-        }
     }
 }
 
-/// A reader that went away (`duologue … | head`) ends the program quietly.
+/// Whether a panic says that the reader of what is printed went away (`duologue … | head`).
+fn is_broken_pipe(panic: &(dyn std::any::Any + Send)) -> bool {
+    let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
+    text.is_some_and(|t| t.starts_with("failed printing to stdout") && t.contains("Broken pipe"))
+}
+
+/// Such a panic is not worth a message.
 fn quiet_pipes() {
     let standard = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
-        let text = info.payload_as_str().unwrap_or_default();
-        if text.starts_with("failed printing to stdout") && text.contains("Broken pipe") {
-            std::process::exit(0);
+        if !is_broken_pipe(info.payload()) {
+            standard(info);
         }
-        standard(info);
     }));
 }

@@ -4,9 +4,9 @@
 //! * **shared** is per site and seen by everybody at the next turn.
 //! * **session** belongs to one conversation: a site, a session id and an epoch (an id starts afresh after its end).
 //!
-//! A turn reads ([`Store::open`], [`Store::kb`], [`Store::shared`]), decides without holding anything, and writes once
-//! ([`Store::commit`]). Nothing is locked in between; a commit whose reading has been overtaken is refused as
-//! [`StoreError::Stale`] and the caller decides again on fresh facts. A session exists from its first committed turn, so
+//! A turn reads once ([`Store::begin`]; the kb of a version never changes, so [`Store::kb`] is asked once a version),
+//! decides without holding anything, and writes once ([`Store::commit`]). Nothing is locked in between; a commit whose
+//! reading has been overtaken is refused as [`StoreError::Stale`] and the caller decides again on fresh facts. A session exists from its first committed turn, so
 //! a turn that never committed leaves nothing behind.
 //!
 //! ```
@@ -16,8 +16,9 @@
 //! let store = MemoryStore::default();
 //! store.install("main street", &[Atom::parse("dish(\"Soup\")")?], 0)?;
 //! let key = SessionKey::new("main street", "c1");
-//! let opened = store.open(&key, "customer")?;
-//! let mut turn = opened.turn(1_700_000_000_000);
+//! let snapshot = store.begin(&key, "customer", None)?;
+//! let mut turn = snapshot.opened.turn(1_700_000_000_000);
+//! turn.read = Some(snapshot.revision);
 //! turn.changes.push("add session line(1,\"Soup\")".parse()?);
 //! turn.record = "{}".into();
 //! assert!(matches!(store.commit(&turn)?, Committed::Done(_)));
@@ -31,6 +32,7 @@ pub mod error;
 pub mod fold;
 pub mod memory;
 pub mod rules;
+pub mod snapshot;
 pub mod sqlite;
 pub mod verify;
 
@@ -45,6 +47,7 @@ use crate::term::{Atom, Name};
 pub use change::{Change, Op};
 pub use error::{Overtaken, StoreError};
 pub use memory::MemoryStore;
+pub use snapshot::{Collected, Pending, Revision, Snapshot};
 pub use sqlite::{Durability, SqliteOptions, SqliteStore};
 pub use verify::{Difference, verify_log};
 
@@ -135,7 +138,7 @@ impl Opened {
             epoch: self.epoch,
             turn: self.turn.saturating_add(1),
             kb_version: self.kb_version,
-            shared_read: None,
+            read: None,
             request: None,
             at,
             changes: Vec::new(),
@@ -158,8 +161,8 @@ pub struct TurnCommit {
     pub turn: u64,
     /// The kb version that was read.
     pub kb_version: u64,
-    /// The revision of the shared facts that the decision read; if given and no longer current, the turn is stale.
-    pub shared_read: Option<u64>,
+    /// What else the decision read; if given and no longer current, the turn is stale.
+    pub read: Option<Revision>,
     /// The caller's own name for this request: sent twice in a session, it is taken once and answered alike.
     pub request: Option<String>,
     /// When, in milliseconds since 1970.
@@ -192,11 +195,22 @@ pub struct Ticket {
 impl Ticket {
     /// The turn's own name, from letters, digits, `-`, `.` and `_` alone: the same turn always has the same one, and no other turn has it.
     pub fn name(&self) -> String {
-        let plain = |name: &str| -> String {
-            name.bytes().map(|b| if b.is_ascii_alphanumeric() || b == b'-' { char::from(b).to_string() } else { format!("_{b:02x}") }).collect()
-        };
-        format!("{}.{}.{}.{}", plain(&self.key.site), plain(&self.key.session), self.epoch, self.turn)
+        turn_name(&self.key, self.epoch, self.turn)
     }
+}
+
+impl TurnCommit {
+    /// The name that the ticket will have when the turn is committed, for facts about calls that are still to be made.
+    pub fn name(&self) -> String {
+        turn_name(&self.key, self.epoch, self.turn)
+    }
+}
+
+fn turn_name(key: &SessionKey, epoch: u64, turn: u64) -> String {
+    let plain = |name: &str| -> String {
+        name.bytes().map(|b| if b.is_ascii_alphanumeric() || b == b'-' { char::from(b).to_string() } else { format!("_{b:02x}") }).collect()
+    };
+    format!("{}.{}.{}.{}", plain(&key.site), plain(&key.session), epoch, turn)
 }
 
 /// Where the site stands after an entry of its log.
@@ -336,11 +350,11 @@ pub trait Store: Send + Sync {
     /// changed since stays, unless the same fact is concerned.
     fn rebase(&self, site: &str, facts: &[Atom], at: i64) -> Result<Receipt>;
 
-    /// What the session finds now. Writes nothing: a session begins with its first commit.
-    fn open(&self, key: &SessionKey, role: &str) -> Result<Opened>;
+    /// Everything that a turn is decided on, but for the kb, in one read. Writes nothing: a session begins with its first commit.
+    fn begin(&self, key: &SessionKey, role: &str, request: Option<&str>) -> Result<Snapshot>;
 
-    /// The entry that answered a request before, in whichever life of the session's id.
-    fn answered(&self, key: &SessionKey, request: &str) -> Result<Option<Entry>>;
+    /// What the session finds now, without the rest of the site.
+    fn open(&self, key: &SessionKey, role: &str) -> Result<Opened>;
 
     /// Takes a turn: log entry, facts, kb and the session's end in one transaction.
     fn commit(&self, turn: &TurnCommit) -> Result<Committed>;
@@ -369,8 +383,8 @@ pub trait Store: Send + Sync {
     /// The newest kb version.
     fn kb_head(&self, site: &str) -> Result<u64>;
 
-    /// Kb changes that wait for their version, in the order they will be applied.
-    fn kb_pending(&self, site: &str) -> Result<Vec<Change>>;
+    /// What is collected for the next kb version: handed over, in the order in which it will be applied, then what open sessions collected.
+    fn pending(&self, site: &str) -> Result<Vec<Collected>>;
 
     /// The shared facts, sorted, with their revision.
     fn shared(&self, site: &str) -> Result<(u64, Vec<Fact>)>;

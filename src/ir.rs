@@ -1,64 +1,73 @@
-//! The intermediate representation of dialogue flows: what every authoring language lowers to and the flow rules read as facts.
+//! The intermediate representation: what every authoring language lowers to, and what a domain is made of then.
+//!
+//! A front-end reads its files to a [`Program`] and lowers that to a [`crate::domain::Domain`]: a vocabulary, rules, facts about the program and
+//! templates. The turn takes it from there; nothing here runs. docs/ir.md tells which construct of which language becomes what.
 
-pub mod chat;
-pub mod draw;
-pub mod facts;
-pub mod run;
-pub mod verify;
-
-use std::collections::BTreeMap;
+pub mod graph;
+pub mod guard;
+pub mod script;
+pub mod standing;
+pub mod value;
 
 use crate::diag::Origin;
+use guard::Guard;
 
-/// A dialogue flow: a graph of things to ask, to do and to say.
+/// What somebody wrote in one of the authoring languages.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Flow {
+pub struct Program {
     /// Its name.
     pub name: String,
-    /// The nodes, in the author's order; the first is where a dialogue starts.
-    pub nodes: Vec<Node>,
-    /// The edges, in the author's order.
-    pub edges: Vec<Edge>,
-    /// The acts that belong to no node.
-    pub anywhere: Anywhere,
-    /// Acts that answer a question about what was found.
-    pub answers: Vec<Answer>,
-    /// The functions that external actions may call.
+    /// Its agents.
+    pub agents: Vec<Agent>,
+    /// The agent that a conversation begins with.
+    pub entry: String,
+    /// What it may call.
     pub functions: Vec<Function>,
-    /// Reply templates by act.
-    pub replies: BTreeMap<String, String>,
-    /// Which output fills a field of a template.
-    pub fields: BTreeMap<String, String>,
-    /// Other wordings of the agent by act.
-    pub wordings: BTreeMap<String, Vec<String>>,
+    /// What must hold before something is done.
+    pub constraints: Vec<Constraint>,
+    /// Where it was written.
+    pub origin: Origin,
 }
 
-/// The acts that are not tied to a step of the dialogue.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Anywhere {
-    /// Answer to a greeting.
-    pub greeting: Option<String>,
-    /// Farewell.
-    pub goodbye: Option<String>,
-    /// Offer of further help.
-    pub more: Option<String>,
-    /// What is said when nothing fits.
-    pub lost: Option<String>,
-    /// A search found nothing.
-    pub nothing: Option<String>,
+/// Somebody who takes part in conversations.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Agent {
+    /// Its name.
+    pub name: String,
+    /// What it is for, as far as its author says it.
+    pub about: String,
+    /// What it works on: the names of its values.
+    pub args: Vec<String>,
+    /// How it decides what to do next.
+    pub body: Body,
+    /// Where it was written.
+    pub origin: Origin,
 }
 
-/// An act that tells one attribute, and the words that ask for it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answer {
-    /// The act.
-    pub act: String,
-    /// Words of the question.
-    pub about: Vec<String>,
+/// How an agent decides what to do next.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Body {
+    /// By the rules of these files.
+    Rules(Vec<String>),
+    /// By a graph of things to ask, to do and to say.
+    Graph(Box<graph::Flow>),
+    /// By steps, one after another.
+    Script(Vec<script::Block>),
+    /// By what a model proposes and rules permit.
+    Talk {
+        /// What the model is told.
+        prompt: String,
+        /// The functions that it may propose to call.
+        uses: Vec<String>,
+    },
+    /// By what is found among questions with their answers.
+    Know(Vec<(String, String)>),
+    /// By choosing who of these answers.
+    Team(Vec<String>),
 }
 
 /// A function of the outside world.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Function {
     /// Its name.
     pub name: String,
@@ -68,306 +77,34 @@ pub struct Function {
     pub required: Vec<String>,
     /// What it gives back.
     pub outputs: Vec<String>,
+    /// Calling it twice does no more than calling it once.
+    pub idempotent: bool,
+    /// Where a result says that what was wished cannot be.
+    pub refuses: Option<Guard>,
 }
 
-/// One step of the dialogue.
+/// Something that must hold before a function is called.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Node {
-    /// Its number.
-    pub id: i32,
-    /// What kind of step.
-    pub kind: NodeKind,
-    /// The act that performs it, if one does.
-    pub act: Option<String>,
-    /// Acts that depend on how an answer was judged.
-    pub acts_by_outcome: BTreeMap<String, String>,
-    /// What the author says it does.
-    pub message: Option<String>,
-    /// The reply template, where it is not the act's own.
-    pub reply: Option<String>,
-    /// The list output it tells one by one, and the output with more details.
-    pub steps: Option<(String, String)>,
-    /// The act for the last of the steps.
-    pub last_act: Option<String>,
-    /// The output that the speaker's answer is judged by.
-    pub judge: Option<String>,
+pub struct Constraint {
+    /// The function.
+    pub call: String,
+    /// What must hold.
+    pub holds: Guard,
     /// Where it was written.
     pub origin: Origin,
 }
 
-/// The kinds of nodes.
-#[derive(Clone, Debug, PartialEq)]
-pub enum NodeKind {
-    /// Asks for slots.
-    Request {
-        /// The slots, in asking order.
-        slots: Vec<Slot>,
-        /// They may stay unknown.
-        optional: bool,
-    },
-    /// Calls a function.
-    Call {
-        /// Its name.
-        function: String,
-        /// The variant of the call, such as a check before a booking.
-        variant: Option<String>,
-    },
-    /// Tells something.
-    Inform,
-    /// Tells something and waits for a yes or no.
-    Confirm,
-}
-
-/// What a slot holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum SlotKind {
-    /// One of listed values.
-    Categorical,
-    /// A weekday.
-    Day,
-    /// A time of day.
-    Time,
-    /// A day of the month.
-    Date,
-    /// A full date of birth.
-    Birthdate,
-    /// Yes or no.
-    Boolean,
-    /// A number.
-    Integer,
-    /// A number that is a name: an account, a PIN.
-    Digits,
-    /// A person's name.
-    Name,
-    /// A place.
-    Place,
-    /// A short text.
-    String,
-    /// A longer text in the speaker's own words.
-    Text,
-}
-
-impl SlotKind {
-    /// The author's word for it.
-    pub const NAMES: [(&'static str, Self); 12] = [
-        ("categorical", Self::Categorical),
-        ("day", Self::Day),
-        ("time", Self::Time),
-        ("date", Self::Date),
-        ("birthdate", Self::Birthdate),
-        ("boolean", Self::Boolean),
-        ("integer", Self::Integer),
-        ("digits", Self::Digits),
-        ("name", Self::Name),
-        ("place", Self::Place),
-        ("string", Self::String),
-        ("text", Self::Text),
-    ];
-
-    /// Whether it says when something happens.
-    pub fn is_when(self) -> bool {
-        matches!(self, Self::Day | Self::Time | Self::Date)
+impl Program {
+    /// The agent that a conversation begins with.
+    pub fn first(&self) -> Option<&Agent> {
+        self.agents.iter().find(|a| a.name == self.entry)
     }
-}
 
-/// Which end of a range or a way a slot is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
-    /// The beginning.
-    From,
-    /// The end.
-    To,
-}
-
-/// Something the dialogue has to find out.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Slot {
-    /// Its name, as the functions call it.
-    pub name: String,
-    /// Its name, as people read it.
-    pub label: String,
-    /// What it means.
-    pub description: Option<String>,
-    /// What it holds.
-    pub kind: SlotKind,
-    /// The values it may have, when they are listed.
-    pub values: Vec<String>,
-    /// Other words for the values.
-    pub synonyms: BTreeMap<String, Vec<String>>,
-    /// Other values than the listed ones are taken when asked for.
-    pub open: bool,
-    /// The bounds of a number.
-    pub range: (Option<i64>, Option<i64>),
-    /// Words that show that the slot is spoken of.
-    pub cues: Vec<String>,
-    /// Which end of a range it is.
-    pub role: Option<Role>,
-    /// It is the speaker's own name.
-    pub identity: bool,
-    /// The act that asks for it.
-    pub ask: Option<String>,
-    /// Other acts that ask for it too.
-    pub also_asked_by: Vec<String>,
-    /// The dialogue cannot go on without it.
-    pub required: bool,
-    /// Slots of which one is enough, this one included.
-    pub either: Vec<String>,
-    /// It is asked for only where this holds.
-    pub only_if: Option<Condition>,
-    /// Where it was written.
-    pub origin: Origin,
-}
-
-/// A way from node to node.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Edge {
-    /// From.
-    pub source: i32,
-    /// To.
-    pub target: i32,
-    /// When.
-    pub when: When,
-    /// The author's words for it.
-    pub text: Option<String>,
-    /// Where it was written.
-    pub origin: Origin,
-}
-
-/// When an edge is taken.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum When {
-    /// Always.
-    Always,
-    /// The call succeeded, the speaker agreed.
-    Good,
-    /// The call failed, the speaker refused.
-    Bad,
-    /// The speaker gave what was asked.
-    Given,
-    /// The speaker cannot give it.
-    Withheld,
-    /// The speaker agreed and the last step was told.
-    LastStep,
-    /// A field of the result has a value.
-    Equals(String, String),
-    /// A field or slot compares otherwise.
-    Test(Test),
-    /// A condition in free words, for a yes or no by a model.
-    Words(String),
-}
-
-/// When a slot is asked for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Condition {
-    /// A comparison.
-    Test(Test),
-    /// Free words, for a yes or no by a model.
-    Words(String),
-}
-
-/// A comparison of a field of the last result, or of a slot, with a value.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Test {
-    /// The field or slot.
-    pub field: String,
-    /// How they compare.
-    pub how: Compare,
-    /// The value; empty where none is needed.
-    pub value: String,
-}
-
-/// How a field compares with a value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Compare {
-    /// It is the value.
-    Is,
-    /// It is something else.
-    IsNot,
-    /// It is a larger number.
-    More,
-    /// It is a smaller number.
-    Less,
-    /// It is the number or a larger one.
-    AtLeast,
-    /// It is the number or a smaller one.
-    AtMost,
-    /// It is known.
-    Known,
-    /// It is not known.
-    Unknown,
-}
-
-impl Test {
-    /// Whether it holds of a value, if there is one. Numbers are compared as numbers wherever both sides are some.
-    pub fn holds(&self, found: Option<&str>) -> bool {
-        let Some(found) = found.filter(|f| !f.is_empty()) else { return matches!(self.how, Compare::Unknown) };
-        let number = |t: &str| t.trim().parse::<f64>().ok();
-        let order = match (number(found), number(&self.value)) {
-            (Some(a), Some(b)) => a.partial_cmp(&b),
+    /// The graph of the first agent, if it has one.
+    pub fn graph(&self) -> Option<&graph::Flow> {
+        match &self.first()?.body {
+            Body::Graph(flow) => Some(flow),
             _ => None,
-        };
-        let same = order.map_or_else(|| found.trim().to_lowercase() == self.value.trim().to_lowercase(), std::cmp::Ordering::is_eq);
-        match self.how {
-            Compare::Is => same,
-            Compare::IsNot => !same,
-            Compare::More => order.is_some_and(std::cmp::Ordering::is_gt),
-            Compare::Less => order.is_some_and(std::cmp::Ordering::is_lt),
-            Compare::AtLeast => order.is_some_and(std::cmp::Ordering::is_ge),
-            Compare::AtMost => order.is_some_and(std::cmp::Ordering::is_le),
-            Compare::Known => true,
-            Compare::Unknown => false,
         }
-    }
-}
-
-impl Flow {
-    /// All slots with their node and their place in it, in asking order; a slot that several nodes ask counts once.
-    pub fn slots(&self) -> Vec<(&Node, &Slot)> {
-        let mut seen = Vec::new();
-        let mut out = Vec::new();
-        for n in &self.nodes {
-            for s in n.slots() {
-                if !seen.contains(&s.name.as_str()) {
-                    seen.push(&s.name);
-                    out.push((n, s));
-                }
-            }
-        }
-        out
-    }
-
-    /// A slot by name.
-    pub fn slot(&self, name: &str) -> Option<&Slot> {
-        self.nodes.iter().flat_map(Node::slots).find(|s| s.name == name)
-    }
-
-    /// A node by number.
-    pub fn node(&self, id: i32) -> Option<&Node> {
-        self.nodes.iter().find(|n| n.id == id)
-    }
-
-    /// The slots that an act asks for.
-    pub fn asked_by(&self, act: &str) -> Vec<&str> {
-        self.slots().iter().filter(|(_, s)| s.ask.as_deref() == Some(act) || s.also_asked_by.iter().any(|a| a == act)).map(|(_, s)| s.name.as_str()).collect()
-    }
-
-    /// The node that an act performs.
-    pub fn performed(&self, act: &str) -> Option<&Node> {
-        self.nodes.iter().find(|n| n.acts().any(|a| a == act))
-    }
-}
-
-impl Node {
-    /// The slots it asks for; none for other nodes.
-    pub fn slots(&self) -> &[Slot] {
-        match &self.kind {
-            NodeKind::Request { slots, .. } => slots,
-            _ => &[],
-        }
-    }
-
-    /// All acts that perform it.
-    pub fn acts(&self) -> impl Iterator<Item = &str> {
-        self.act.iter().chain(self.acts_by_outcome.values()).chain(&self.last_act).map(String::as_str)
     }
 }

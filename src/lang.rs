@@ -1,4 +1,3 @@
 //! Authoring languages: each parses, reports and lowers to the intermediate representation.
 
 pub mod chief;
-pub mod refine;

@@ -15,8 +15,8 @@
 
 pub mod diag;
 pub mod term;
+pub mod conversation;
 pub mod ontology;
-pub mod state;
 pub mod domain;
 pub mod facts;
 pub mod reason;

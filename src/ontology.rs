@@ -4,7 +4,9 @@
 //! (`may_change`); prompts, schemas, lexicon and documentation are generated from the same data.
 
 pub mod admit;
+pub mod functions;
 pub mod parse;
+pub mod shape;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,7 +16,9 @@ use serde::Serialize;
 use crate::diag::Origin;
 use crate::term::{Name, Term};
 
-pub use admit::{Admission, Refused};
+pub use admit::{Admission, Arrived, Refused};
+pub use functions::{CALL_FACTS, FunctionDecl, Parameter, StandIn};
+pub use shape::Shape;
 
 /// A domain's vocabulary.
 #[derive(Clone, Debug)]
@@ -33,6 +37,10 @@ pub struct Ontology {
     pub inputs: Vec<InputForm>,
     /// What the engine may answer.
     pub actions: Vec<ActionForm>,
+    /// How what the rules show of a conversation looks outside.
+    pub view: Shape,
+    /// What rules may call.
+    pub functions: Vec<FunctionDecl>,
 }
 
 /// What an argument may be.
@@ -232,7 +240,7 @@ impl Ontology {
 
     /// Whether a turn of `role` may change this fact in this scope. Session facts are the role's own conversation.
     pub fn may_change(&self, role: &str, scope: Scope, predicate: &str, arity: usize) -> bool {
-        let declared = self.fact(predicate, arity).is_some_and(|f| f.scope == scope);
+        let declared = self.fact(predicate, arity).is_some_and(|f| f.scope == scope) || Self::is_call_fact(scope, predicate, arity);
         let allowed = |r: &Role| scope == Scope::Session || r.may_change.iter().any(|(s, n)| *s == scope && (&**n == "*" || &**n == predicate));
         declared && self.roles.get(role).is_some_and(allowed)
     }
@@ -279,12 +287,24 @@ mod tests {
     #[test]
     fn a_role_may_say_only_its_own_predicates() {
         let o = drive_thru();
-        let a =
-            o.admit("customer", &["order(\"Soft Taco\",2)", "runout(\"Beans\")", "hack", "order(\"Soft Taco\",0)", "order(\"Water\",99999999999)", "order(x"]);
+        let a = o.admit(
+            "customer",
+            &["order(\"Soft Taco\",2)", "runout(\"Beans\")", "hack", "order(\"Soft Taco\",0)", "order(\"Water\",99999999999)", "order(x"].map(Arrived::read),
+        );
         let admitted: Vec<_> = a.admitted.iter().map(|(at, atom)| format!("{at} {atom}")).collect();
         assert_eq!(admitted, ["1 order(\"Soft Taco\",2)", "5 order(\"Water\",1000000)"]);
         let refused: Vec<_> = a.refused.iter().map(|r| (r.at, r.code)).collect();
         assert_eq!(refused, [(2, "no_right"), (3, "unknown_predicate"), (4, "number_out_of_bounds"), (6, "syntax")]);
+    }
+
+    #[test]
+    fn what_is_refused_is_kept_whole() {
+        let long = format!("order(\"{}\",2)", "x".repeat(300));
+        let unread = format!("order({}", "y".repeat(300));
+        let a = drive_thru().admit("customer", &[Arrived::read(&long), Arrived::read(&unread)]);
+        let kept: Vec<_> = a.refused.iter().map(|r| (r.code, r.what.to_string())).collect();
+        assert_eq!(kept, [("wrong_argument", long), ("syntax", unread)]);
+        assert!(a.refused.iter().all(|r| r.for_rules().is_none()), "free text is no symbol of the rules");
     }
 
     #[test]

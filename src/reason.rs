@@ -3,12 +3,14 @@
 pub mod analyse;
 mod base;
 pub mod bench;
+mod certify;
 mod clingo;
 mod complaints;
 mod conflict;
 mod decide;
 pub mod eval;
 pub mod proof;
+pub mod reflect;
 pub mod reproduce;
 mod rules;
 pub mod slice;
@@ -18,7 +20,7 @@ pub mod verify;
 pub use base::Base;
 pub use complaints::complaints;
 pub use conflict::{Refusal, minimal_conflict, unsat_core};
-pub use decide::{Budget, Outcome, Reasoner, arity_of, decide, slice as slice_of};
+pub use decide::{Budget, Outcome, Reasoner, arity_of, audit, decide, slice as slice_of};
 pub use proof::{Because, Builder, By, Counted, Fails, Failure, Proof, RuleRef, Way, WhyNot};
 pub use rules::{Rules, Scope, Signature};
 

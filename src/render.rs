@@ -7,8 +7,8 @@ pub mod templates;
 
 use serde::{Deserialize, Serialize};
 
+use crate::conversation::Conversation;
 pub use crate::llm::{Account, Exchange};
-use crate::state::Conversation;
 use crate::term::Atom;
 
 /// An action with the input it answers: confirmations need the quantity and the names that were said.
@@ -31,6 +31,8 @@ pub struct Tone {
     pub first: bool,
     /// Whose conversation it is, for the account of a model's exchanges.
     pub conversation: Conversation,
+    /// Until when the turn may take: no model is waited for longer.
+    pub until: Option<std::time::Instant>,
 }
 
 /// Whose words a reply is in.

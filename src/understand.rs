@@ -6,11 +6,12 @@ pub mod flow;
 pub mod hybrid;
 pub mod llm;
 pub mod question;
+pub mod spot;
 
 use serde::{Deserialize, Serialize};
 
+use crate::conversation::{Conversation, View};
 pub use crate::llm::{Account, Exchange, Usage};
-use crate::state::{Conversation, Line};
 use crate::term::{Atom, Name};
 
 /// What the listener knows while it listens: nothing of other conversations.
@@ -20,16 +21,18 @@ pub struct Context {
     pub role: Name,
     /// The engine's last actions in this conversation, in order.
     pub last_actions: Vec<Atom>,
-    /// The conversation's own order.
-    pub order: Vec<Line>,
+    /// What the rules show of the conversation.
+    pub view: View,
     /// Atoms of the speaker's previous turn, for ellipsis and pronouns.
     pub said_before: Vec<Atom>,
-    /// What the rules show of the conversation beside order and status, as `Name(Value)`.
-    pub holds: Vec<Atom>,
     /// What the engine asked back in its last reply, the first of them in words.
     pub asked: Vec<Unsure>,
+    /// The facts of the conversation and those that its site shares.
+    pub facts: Vec<Atom>,
     /// Whose conversation it is, for the account of a model's exchanges.
     pub conversation: Conversation,
+    /// Until when the turn may take: no model is waited for longer.
+    pub until: Option<std::time::Instant>,
 }
 
 /// What was heard.
@@ -107,6 +110,11 @@ pub struct Unsure {
 pub trait Understand: Send + Sync {
     /// Translates one utterance.
     fn understand(&self, text: &str, context: &Context) -> Heard;
+
+    /// What it says of conditions in free words once calls of the same turn came back.
+    fn settle(&self, _text: &str, _context: &Context) -> Vec<Atom> {
+        vec![]
+    }
 
     /// The same translator over the names of a site's facts; `None` if facts are nothing to it.
     fn over(&self, _facts: &[Atom]) -> Option<std::sync::Arc<dyn Understand>> {

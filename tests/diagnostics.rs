@@ -43,6 +43,7 @@ fn with(case: Source) -> Parts {
         Some("facts") => p.facts.push(case),
         Some("ontology") => p.ontology = Some(case),
         Some("templates") => p.templates = Some(case),
+        Some("lexicon") => p.translator.iter_mut().for_each(|t| t.lexicon = case.clone()),
         Some("synonyms") => p.translator.iter_mut().for_each(|t| t.synonyms = case.clone()),
         other => panic!("{other:?} is no part of a domain"),
     }
@@ -79,7 +80,14 @@ fn every_seeded_mistake_is_found_where_it_is() {
         let p = with(case.clone());
         let found = check(&p);
         let text = |file: &str| {
-            let mut sources = p.rules.values().flatten().chain(&p.facts).chain(&p.ontology).chain(&p.templates).chain(p.translator.iter().map(|t| &t.synonyms));
+            let mut sources = p
+                .rules
+                .values()
+                .flatten()
+                .chain(&p.facts)
+                .chain(&p.ontology)
+                .chain(&p.templates)
+                .chain(p.translator.iter().flat_map(|t| [&t.lexicon, &t.synonyms]));
             sources.find(|s| *s.name == *file).unwrap().text.clone()
         };
         let mut seen: Vec<(String, String)> =
@@ -102,6 +110,27 @@ fn every_seeded_mistake_is_found_where_it_is() {
     insta::with_settings!({snapshot_path => "diagnostics", prepend_module_to_snapshot => false, omit_expression => true}, {
         insta::assert_snapshot!("expected", all);
     });
+}
+
+/// Found by name: a domain whose templates are missing, and one whose universe for `verify` is none.
+#[test]
+fn a_domain_without_templates_or_with_a_broken_universe_is_told_of_before_anybody_speaks() {
+    let root = tempfile::tempdir().unwrap();
+    let write = |path: &str, text: &str| {
+        let path = root.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    };
+    write("kb/library/ontology.yaml", &base("ontology.yaml").text);
+    write("kb/library/facts.lp", &base("facts.lp").text);
+    write("kb/library/verify.yaml", "depth: two\nroles: {}\n");
+    write("rules/library/reader.lp", &base("rules.lp").text);
+    let files = duologue::domain::Files::folder(root.path());
+    let found: Vec<_> = duologue::check::domain(&files, "library").iter().map(|d| (d.code, d.origin.file.to_string(), d.origin.line)).collect();
+    assert_eq!(found, [("D004", "kb/library/templates.yaml".to_owned(), 1), ("D005", "kb/library/verify.yaml".to_owned(), 1)]);
+    let loaded = duologue::domain::Domain::load(&files, "library").unwrap_err();
+    assert_eq!(loaded.iter().map(|d| d.code).collect::<Vec<_>>(), ["D004"], "{loaded:?}");
+    assert_eq!(files.own_domains(), ["library"]);
 }
 
 #[test]

@@ -16,3 +16,5 @@ mod broken;
 mod kill;
 #[path = "flows/models.rs"]
 mod models;
+#[path = "flows/talk.rs"]
+mod talk;

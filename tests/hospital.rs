@@ -28,7 +28,7 @@ fn engine(domain: &Domain) -> Engine {
 fn its_language_cases_are_understood() {
     let (domain, _) = hospital();
     let translator = domain.embedded().unwrap_or_else(|found| panic!("{found:?}")).unwrap();
-    let cases = nlu::read_cases(include_str!("data/nlu/hospital.jsonl").as_bytes()).unwrap();
+    let cases = nlu::read_cases(include_str!("data/nlu/hospital.jsonl").as_bytes(), &domain.ontology.view).unwrap();
     let report = nlu::evaluate(&translator, &cases);
     assert!(cases.len() >= 60, "there are only {} cases", cases.len());
     assert!(report.all.exact_rate() >= 0.95, "{:#?}", report.wrong);

@@ -18,9 +18,13 @@ fn files() -> Files {
     Files::folder(Path::new(env!("CARGO_MANIFEST_DIR")))
 }
 
+fn domain() -> Domain {
+    Domain::load(&files(), DOMAIN).unwrap()
+}
+
 fn examples() -> (String, Vec<Case>) {
     let text = files().read("kb/drive_thru/examples.jsonl").unwrap();
-    let cases = read_cases(text.as_bytes()).unwrap();
+    let cases = read_cases(text.as_bytes(), &domain().ontology.view).unwrap();
     (text, cases)
 }
 
@@ -61,10 +65,10 @@ fn the_same_examples_give_the_same_bytes_and_labels_come_back() {
 
 #[test]
 fn it_spoils_nothing_that_the_patterns_read() {
-    let domain = Domain::load(&files(), DOMAIN).unwrap();
+    let domain = domain();
     let (patterns, both) = (domain.patterns().unwrap().unwrap(), domain.embedded().unwrap().unwrap());
     let text = files().read("tests/data/nlu/heldout.jsonl").unwrap();
-    let cases = read_cases(text.as_bytes()).unwrap();
+    let cases = read_cases(text.as_bytes(), &domain.ontology.view).unwrap();
     let (without, with) = (evaluate(&patterns, &cases), evaluate(&both, &cases));
     assert!(with.all.exact + 2 >= without.all.exact, "{:?} {:?}", without.all, with.all);
 }

@@ -123,12 +123,30 @@ fn states(usual: usize) -> usize {
 }
 
 #[test]
+fn the_checker_reads_the_rules_of_every_role() {
+    for name in ["drive_thru", "hospital"] {
+        for (role, rules) in &named(name).rules {
+            assert_eq!(rules.not_checked(), None, "{name}, {role}");
+        }
+    }
+}
+
+#[test]
+fn the_checker_accepts_random_conversations() {
+    for (name, usual) in [("drive_thru", 400), ("hospital", 200)] {
+        let mut seen = 0;
+        walk(&named(name), 5, states(usual), Reasoner::Confirm, &mut |_, _, _| seen += 1);
+        assert_eq!(seen, states(usual));
+    }
+}
+
+#[test]
 fn engines_agree_on_random_conversations() {
     for (name, usual) in [("drive_thru", 120), ("hospital", 60)] {
         let mut seen = 0;
         let wanted = states(usual * 2) / 2;
         let begin = std::time::Instant::now();
-        walk(&named(name), 7, wanted, Reasoner::Confirm, &mut |_, _, _| seen += 1);
+        walk(&named(name), 7, wanted, Reasoner::Clingo, &mut |_, _, _| seen += 1);
         assert_eq!(seen, wanted);
         println!("{name}: the engines agree on {seen} states ({:.1} s)", begin.elapsed().as_secs_f64());
     }
@@ -203,20 +221,27 @@ impl Checker {
             return;
         }
         let By::Rule { rule, because } = &p.by else {
-            assert!(facts.contains(&p.atom), "{} is no fact", p.atom);
+            // What speaks about facts is made of them by the engine.
+            let about_facts = matches!(&*p.atom.name, "stored" | "mentions" | "kb_mentions");
+            assert!(facts.contains(&p.atom) || about_facts, "{} is no fact", p.atom);
             return;
         };
         let mut children = Vec::new();
         path.push(p.atom.clone());
         because.iter().for_each(|b| self.because(b, model, facts, path, done, &mut children));
         path.pop();
-        let single = self.single.entry(rule.text.clone()).or_insert_with(|| {
-            let (statements, _) = duologue::reason::syntax::parse::parse(&Source::new("one.lp", &rule.text));
+        // Alone, the rule is given what speaks about facts under another name: the engine would make it anew from facts that are not there.
+        let alone: Arc<str> = rule.text.replace("stored(", "stored_(").replace("mentions(", "mentions_(").into();
+        let single = self.single.entry(alone.clone()).or_insert_with(|| {
+            let (statements, _) = duologue::reason::syntax::parse::parse(&Source::new("one.lp", &alone));
             let duologue::reason::syntax::Kind::Rule { head, body } = &statements[0].kind else { panic!() };
             let stored = duologue::reason::analyse::mentions(head, body).into_iter().map(|(p, _)| (p, Scope::Session)).collect();
-            Arc::new(Rules::load(&[Source::new("one.lp", &rule.text)], &Signature { stored, turn: vec![] }).unwrap())
+            Arc::new(Rules::load(&[Source::new("one.lp", &alone)], &Signature { stored, turn: vec![] }).unwrap())
         });
         let base = Base::build(single, &[], &[]).unwrap();
+        for c in children.iter_mut().filter(|c| matches!(&*c.name, "stored" | "mentions" | "kb_mentions")) {
+            c.name = format!("{}_", c.name).into();
+        }
         children.sort();
         children.dedup();
         let out = decide(&base, &children, Reasoner::Clingo, &Budget::default()).unwrap_or_else(|e| panic!("{e}: {}", rule.text));

@@ -16,11 +16,17 @@ mod common;
 
 use common::*;
 use duologue::facts::change::Change;
-use duologue::facts::{CommitRule, Committed, Installed, Overtaken, SessionKey, SqliteOptions, SqliteStore, Store, StoreError, TurnCommit, open_store};
+use duologue::facts::{
+    CommitRule, Committed, Installed, Overtaken, Revision, SessionKey, SqliteOptions, SqliteStore, Store, StoreError, TurnCommit, open_store,
+};
 use duologue::ontology::Scope;
 use duologue::term::{Atom, Term};
 
 const PAPER: CommitRule = CommitRule::WhenNoSessionIsOpen;
+
+fn read(store: &dyn Store, session: &str, role: &str) -> Revision {
+    store.begin(&key(session), role, None).unwrap().revision
+}
 
 fn begun(store: &dyn Store) {
     assert_eq!(store.install(SITE, &atoms(&["dish(\"Soup\")", "dish(\"Pie\")", "price(\"Pie\",300)"]), 1), Ok(Installed::New));
@@ -136,8 +142,7 @@ fn a_stale_turn_is_refused_and_changes_nothing() {
 fn a_turn_decided_on_old_shared_facts_can_ask_to_be_refused() {
     on_both(PAPER, |store| {
         begun(store);
-        let last_one =
-            |session| TurnCommit { shared_read: Some(store.shared(SITE).unwrap().0), ..turn(store, session, "customer", &["add shared sold(\"Pie\")"]) };
+        let last_one = |session| TurnCommit { read: Some(read(store, session, "customer")), ..turn(store, session, "customer", &["add shared sold(\"Pie\")"]) };
         let (a, b) = (last_one("a"), last_one("b"));
         done(store.commit(&a));
         let overtaken = Overtaken::Shared { given: 0, current: 1 };
@@ -145,6 +150,52 @@ fn a_turn_decided_on_old_shared_facts_can_ask_to_be_refused() {
         assert!(store.commit(&b).unwrap_err().is_stale());
         assert_eq!(take(store, "a", "customer", &["add shared sold(\"Pie\")"]).shared_revision, 1, "nothing new, no revision");
         done(store.commit(&last_one("b")));
+    });
+}
+
+#[test]
+fn what_a_turn_reads_is_of_one_moment() {
+    on_both(PAPER, |store| {
+        begun(store);
+        let nothing = store.begin(&key("c"), "customer", None).unwrap();
+        assert_eq!((nothing.opened.turn, nothing.last, nothing.pending.len()), (0, None, 0));
+        take(store, "c", "customer", &["add session line(1,\"Pie\")", "add shared runout(\"Beans\")"]);
+        take(store, "m", "manager", &["add kb dish(\"Cake\")"]);
+        quit(store, "b", "manager", &["del kb dish(\"Soup\")"]);
+        let now = store.begin(&key("c"), "customer", Some("r")).unwrap();
+        assert_eq!(now.opened, store.open(&key("c"), "customer").unwrap());
+        assert_eq!((now.revision.shared, now.shared), store.shared(SITE).unwrap());
+        assert_eq!((now.last, now.answered), (store.last_turn(&key("c"), 1).unwrap(), None));
+        assert_eq!(now.pending, store.pending(SITE).unwrap());
+        let pending: Vec<_> = now.pending.iter().map(|c| (c.change.to_string(), c.by.session.to_string(), c.handed_over)).collect();
+        let expected = [("del kb dish(\"Soup\")".into(), "b".into(), true), ("add kb dish(\"Cake\")".into(), "m".into(), false)];
+        assert_eq!(pending, expected, "handed over comes first");
+        assert_eq!(store.begin(&key("c"), "manager", None).unwrap_err().code(), "store::other_role");
+        quit(store, "c", "customer", &[]);
+        assert_eq!(store.begin(&key("c"), "manager", None).unwrap().last, None, "the id's next life begins with nothing said");
+    });
+}
+
+#[test]
+fn a_turn_decided_on_other_collected_changes_is_stale() {
+    on_both(PAPER, |store| {
+        begun(store);
+        take(store, "c", "customer", &[]);
+        let add = |session| TurnCommit { read: Some(read(store, session, "manager")), ..turn(store, session, "manager", &["add kb dish(\"Cake\")"]) };
+        let overtaken = |session: &str| Err(StoreError::Stale { session: session.into(), overtaken: Overtaken::Pending });
+        let (a, b) = (add("a"), add("b"));
+        done(store.commit(&a));
+        assert_eq!(store.commit(&b), overtaken("b"), "collected by an open session");
+        let b = add("b");
+        quit(store, "a", "manager", &[]);
+        assert_eq!(store.commit(&b), overtaken("b"), "handed over");
+        let b = add("b");
+        quit(store, "c", "customer", &[]);
+        assert_eq!(store.commit(&b).unwrap_err().code(), "store::stale", "made a version");
+        let (a, b) = (add("a"), add("b"));
+        done(store.commit(&a));
+        let blind = TurnCommit { read: b.read.map(|r| Revision { pending: None, last_one: None, ..r }), ..b };
+        done(store.commit(&blind));
     });
 }
 
@@ -168,14 +219,14 @@ fn the_kb_moves_when_no_session_of_either_role_is_open() {
         begun(store);
         take(store, "c", "customer", &[]);
         assert!(!quit(store, "m", "manager", &["add kb dish(\"Cake\")", "del kb dish(\"Soup\")"]).kb_changed);
-        assert_eq!(store.kb_pending(SITE).unwrap(), ["del kb dish(\"Soup\")".parse::<Change>().unwrap(), "add kb dish(\"Cake\")".parse().unwrap()]);
+        assert_eq!(handed_over(store), ["del kb dish(\"Soup\")", "add kb dish(\"Cake\")"]);
         assert!(!quit(store, "n", "manager", &["add kb dish(\"Soup\")"]).kb_changed);
         assert_eq!(store.open(&key("d"), "customer").unwrap().kb_version, 0, "not visible before it is committed");
         let last = quit(store, "c", "customer", &[]);
         assert_eq!((last.kb_changed, last.kb_head), (true, 1));
         assert_eq!(kb(store, 0), ["dish(\"Pie\")", "dish(\"Soup\")", "price(\"Pie\",300)"]);
         assert_eq!(kb(store, 1), ["dish(\"Cake\")", "dish(\"Pie\")", "dish(\"Soup\")", "price(\"Pie\",300)"]);
-        assert_eq!(store.kb_pending(SITE).unwrap(), []);
+        assert_eq!(store.pending(SITE).unwrap(), []);
         assert_eq!(store.open(&key("d"), "customer").unwrap().kb_version, 1);
         assert_eq!(store.kb(SITE, 2), Err(StoreError::UnknownVersion { site: SITE.into(), version: 2, head: 1 }));
         let cake = store.kb_facts(SITE).unwrap().into_iter().find(|f| f.atom.to_string() == "dish(\"Cake\")").unwrap();
@@ -189,7 +240,7 @@ fn a_manager_alone_commits_at_quit_and_an_unfinished_one_not_at_all() {
         begun(store);
         take(store, "m", "manager", &["add kb dish(\"Cake\")"]);
         take(store, "n", "manager", &["add kb dish(\"Tea\")"]);
-        assert_eq!(store.kb_pending(SITE).unwrap(), [], "collected is not yet handed over");
+        assert_eq!(handed_over(store), [""; 0], "collected is not yet handed over");
         assert!(!quit(store, "m", "manager", &["del kb dish(\"Pie\")"]).kb_changed);
         assert!(store.close(&key("n"), 9).unwrap().unwrap().kb_changed, "the abandoned session was the last one open");
         assert_eq!(store.close(&key("n"), 9), Ok(None));
@@ -198,11 +249,60 @@ fn a_manager_alone_commits_at_quit_and_an_unfinished_one_not_at_all() {
 }
 
 #[test]
+fn what_a_session_takes_back_is_no_change_of_its_own() {
+    on_both(PAPER, |store| {
+        begun(store);
+        let collected = || store.pending(SITE).unwrap().into_iter().map(|c| c.change.to_string()).collect::<Vec<_>>();
+        take(store, "a", "manager", &["del kb dish(\"Soup\")", "add kb dish(\"Cake\")", "add kb dish(\"Pie\")"]);
+        take(store, "a", "manager", &["del kb dish(\"Soup\")", "del kb dish(\"Cake\")"]);
+        assert_eq!(collected(), ["del kb dish(\"Soup\")"], "said twice, taken back, and no change at all");
+        take(store, "b", "manager", &["del kb dish(\"Soup\")", "add kb dish(\"Cake\")"]);
+        take(store, "a", "manager", &["add kb dish(\"Soup\")", "del kb dish(\"Pie\")"]);
+        assert_eq!(collected(), ["del kb dish(\"Pie\")", "del kb dish(\"Soup\")", "add kb dish(\"Cake\")"]);
+        take(store, "a", "manager", &["add kb dish(\"Pie\")"]);
+        quit(store, "b", "manager", &[]);
+        take(store, "a", "manager", &["del kb dish(\"Cake\")"]);
+        assert_eq!(collected().last().unwrap(), "del kb dish(\"Cake\")", "what was handed over counts as there");
+        take(store, "a", "manager", &["add kb dish(\"Cake\")"]);
+        assert!(quit(store, "a", "manager", &[]).kb_changed);
+        assert_eq!(kb(store, 1), ["dish(\"Cake\")", "dish(\"Pie\")", "price(\"Pie\",300)"], "b's changes stand although a ended later");
+        take(store, "a", "manager", &["add kb dish(\"Tea\")"]);
+        assert!(!quit(store, "a", "manager", &["del kb dish(\"Tea\")"]).kb_changed);
+        assert!(!store.log(SITE, 0, 100).unwrap().last().unwrap().applied, "nothing was left to apply");
+    });
+}
+
+#[test]
+fn a_turn_knows_whether_its_end_would_make_a_version() {
+    on_both(PAPER, |store| {
+        begun(store);
+        let last_one = |session, role| store.begin(&key(session), role, None).unwrap().last_one;
+        assert!(last_one("m", "manager"));
+        take(store, "m", "manager", &["add kb dish(\"Cake\")"]);
+        assert!(last_one("m", "manager") && !last_one("c", "customer"));
+        let end = || TurnCommit { read: Some(read(store, "m", "manager")), ended: true, ..turn(store, "m", "manager", &[]) };
+        let alone = end();
+        take(store, "c", "customer", &[]);
+        let overtaken = Err(StoreError::Stale { session: "m".into(), overtaken: Overtaken::Others });
+        assert_eq!(store.commit(&alone), overtaken, "it would make no version now");
+        let one_of_two = end();
+        quit(store, "c", "customer", &[]);
+        assert_eq!(store.commit(&one_of_two), overtaken, "it would make one now");
+        assert!(done(store.commit(&end())).kb_changed);
+    });
+    on_both(CommitRule::AtManagersQuit, |store| {
+        begun(store);
+        take(store, "c", "customer", &[]);
+        assert!(store.begin(&key("m"), "manager", None).unwrap().last_one);
+    });
+}
+
+#[test]
 fn changes_that_change_nothing_make_no_version() {
     on_both(PAPER, |store| {
         begun(store);
         assert!(!quit(store, "m", "manager", &["add kb dish(\"Pie\")", "del kb dish(\"Tea\")"]).kb_changed);
-        assert_eq!((store.kb_head(SITE), store.kb_pending(SITE)), (Ok(0), Ok(vec![])));
+        assert_eq!((store.kb_head(SITE), store.pending(SITE)), (Ok(0), Ok(vec![])));
     });
 }
 
@@ -241,9 +341,11 @@ fn a_request_sent_twice_is_taken_once() {
         assert_eq!((entry.seq, entry.turn().unwrap().record.as_str()), (2, "{\"turn\":1}"));
         let again = TurnCommit { request: Some("r1".into()), ..turn(store, "c", "customer", &[]) };
         assert_eq!(store.commit(&again), Ok(Committed::Before(entry.clone())), "also in the id's next life");
-        assert_eq!(store.answered(&key("c"), "r1"), Ok(Some(*entry)));
-        assert_eq!((store.answered(&key("d"), "r1"), store.answered(&key("c"), "r2")), (Ok(None), Ok(None)));
-        assert_eq!(store.log(SITE, 0, 100).unwrap().len(), 2);
+        let answered = |session, request| store.begin(&key(session), "customer", Some(request)).unwrap().answered;
+        assert_eq!((answered("c", "r1"), answered("d", "r1"), answered("c", "r2")), (Some(entry.clone()), None, None));
+        take(store, "c", "manager", &[]);
+        assert_eq!(answered("c", "r1"), Some(entry), "whoever speaks in the session now");
+        assert_eq!(store.log(SITE, 0, 100).unwrap().len(), 3);
     });
 }
 
@@ -262,7 +364,7 @@ fn sites_see_nothing_of_each_other() {
         assert!(done(store.commit(&quit_there)).kb_changed, "a session that is open elsewhere holds nothing up");
         assert_eq!((store.kb_head(SITE), store.kb_head(&other.site)), (Ok(0), Ok(1)));
         assert_eq!(kb(store, 0).len(), 3);
-        assert_eq!(store.answered(&key("c"), "r"), Ok(None));
+        assert_eq!(store.begin(&key("c"), "customer", Some("r")).unwrap().answered, None);
         assert_eq!((store.sessions(SITE).unwrap().len(), store.log(SITE, 0, 100).unwrap().len()), (1, 2));
         assert_eq!(store.close(&SessionKey::new("elm street", "c"), 9), Ok(None));
         assert_eq!(store.sites().unwrap(), ["elm street".into(), SITE.into()]);
@@ -297,10 +399,10 @@ fn a_file_opened_again_goes_on_exactly_where_it_was() {
     begun(&first);
     take(&first, "c", "customer", &["add session a"]);
     quit(&first, "m", "manager", &["add kb dish(\"Cake\")", "add shared runout(\"Beans\")"]);
-    let before = (first.open(&key("c"), "customer"), first.shared(SITE), first.kb_pending(SITE), first.sessions(SITE), first.log(SITE, 0, 99));
+    let before = (first.open(&key("c"), "customer"), first.shared(SITE), first.pending(SITE), first.sessions(SITE), first.log(SITE, 0, 99));
     drop(first);
     let again = open_store(&path.display().to_string(), PAPER).unwrap();
-    let after = (again.open(&key("c"), "customer"), again.shared(SITE), again.kb_pending(SITE), again.sessions(SITE), again.log(SITE, 0, 99));
+    let after = (again.open(&key("c"), "customer"), again.shared(SITE), again.pending(SITE), again.sessions(SITE), again.log(SITE, 0, 99));
     assert_eq!(before, after);
     assert!(quit(&*again, "c", "customer", &[]).kb_changed);
     assert_eq!(duologue::facts::verify_log(&*again, SITE).unwrap(), []);

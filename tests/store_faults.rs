@@ -39,7 +39,7 @@ mod faults {
             store.shared(SITE).unwrap(),
             head,
             store.kb(SITE, head).unwrap(),
-            store.kb_pending(SITE).unwrap().len(),
+            store.pending(SITE).unwrap().len(),
         )
     }
 

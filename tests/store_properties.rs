@@ -18,7 +18,7 @@ mod common;
 mod properties {
     use duologue::facts::change::{Change, Op};
     use duologue::facts::verify::fold_log;
-    use duologue::facts::{CommitRule, Committed, MemoryStore, SessionKey, SqliteOptions, SqliteStore, Store, TurnCommit, verify_log};
+    use duologue::facts::{CommitRule, Committed, MemoryStore, Revision, SessionKey, SqliteOptions, SqliteStore, Store, TurnCommit, verify_log};
     use duologue::ontology::Scope;
     use duologue::term::Atom;
     use proptest::prelude::*;
@@ -46,7 +46,8 @@ mod properties {
         ended: bool,
         off: Off,
         request: Option<u8>,
-        reads_shared: bool,
+        /// Whether it read the shared facts, and what is collected.
+        reads: Option<bool>,
         /// Committed only after the next turns were.
         late: bool,
     }
@@ -83,14 +84,14 @@ mod properties {
             1 => (-1..=1_i8).prop_map(Off::Shared),
         ];
         let request = proptest::option::weighted(0.3, 0..4_u8);
-        let turn = (key(), 0..2_usize, prop::collection::vec(change(), 0..6), any::<bool>(), off, request, any::<bool>(), prop::bool::weighted(0.1));
+        let turn = (key(), 0..2_usize, prop::collection::vec(change(), 0..6), any::<bool>(), off, request, any::<Option<bool>>(), prop::bool::weighted(0.1));
         prop_oneof![
             1 => (0..2_usize, prop::collection::vec(fact(), 0..4)).prop_map(|(site, facts)| Command::Install { site, facts }),
             1 => (0..2_usize, prop::collection::vec(fact(), 0..4)).prop_map(|(site, facts)| Command::Rebase { site, facts }),
             1 => key().prop_map(|key| Command::Close { key }),
             1 => Just(Command::Reopen),
-            16 => turn.prop_map(|(key, role, changes, ended, off, request, reads_shared, late)| {
-                Command::Turn(Taken { key, role, changes, ended, off, request, reads_shared, late })
+            16 => turn.prop_map(|(key, role, changes, ended, off, request, reads, late)| {
+                Command::Turn(Taken { key, role, changes, ended, off, request, reads, late })
             }),
         ]
     }
@@ -109,13 +110,15 @@ mod properties {
         let mut turn = opened.turn(at);
         (turn.changes, turn.ended, turn.record) = (t.changes.clone(), t.ended, format!("{{\"at\":{at}}}"));
         turn.request = t.request.map(|r| format!("r{r}"));
-        turn.shared_read = t.reads_shared.then(|| store.shared(&key.site).map(|(r, _)| r).unwrap_or_default());
+        let revision = store.begin(&key, ROLES[t.role], None).map_err(|e| format!("{e:?}"))?.revision;
+        turn.read =
+            t.reads.map(|pending| Revision { pending: revision.pending.filter(|_| pending), last_one: revision.last_one.filter(|_| pending), ..revision });
         match t.off {
             Off::Nothing => {}
             Off::Turn(by) => turn.turn = shifted(turn.turn, by),
             Off::Epoch(by) => turn.epoch = shifted(turn.epoch, by),
             Off::Kb(by) => turn.kb_version = shifted(turn.kb_version, by),
-            Off::Shared(by) => turn.shared_read = turn.shared_read.map(|r| shifted(r, by)),
+            Off::Shared(by) => turn.read = turn.read.map(|r| Revision { shared: shifted(r.shared, by), ..r }),
         }
         Ok(turn)
     }
@@ -163,13 +166,13 @@ mod properties {
             let mut all = format!("{:?}", store.sites());
             for site in SITES {
                 let head = store.kb_head(site).unwrap_or_default();
-                all += &format!("{head} {:?} {:?}", store.kb_facts(site), store.kb_pending(site));
+                all += &format!("{head} {:?} {:?}", store.kb_facts(site), store.pending(site));
                 all += &(0..=head + 1).map(|v| format!("{:?}", store.kb(site, v))).collect::<String>();
                 all += &format!("{:?} {:?} {:?} {:?}", store.shared(site), store.sessions(site), store.log(site, 0, 1000), store.log(site, 3, 2));
                 for session in 0..3 {
                     let key = SessionKey::new(site, &format!("s{session}"));
                     all += &format!("{:?} {:?} {:?}", store.open(&key, "customer"), store.turns(&key, None), store.turns(&key, Some(2)));
-                    all += &format!("{:?} {:?}", store.session_facts(&key, 1), store.answered(&key, "r1"));
+                    all += &format!("{:?} {:?}", store.session_facts(&key, 1), store.begin(&key, "customer", Some("r1")));
                     all += &format!("{:?} {:?}", store.last_turn(&key, 1), store.last_turn(&key, 9));
                     all += &[Scope::Kb, Scope::Shared, Scope::Session].map(|s| format!("{:?}", store.facts(s, &key))).concat();
                 }
@@ -233,7 +236,7 @@ mod properties {
                     let sessions = run.store.sessions(site).unwrap();
                     let any_open = sessions.iter().any(|s| s.ended_at.is_none());
                     prop_assert!(run.store.kb_head(site).unwrap() == head || !any_open, "{command:?} moved the kb of {site}");
-                    prop_assert!(run.store.kb_pending(site).unwrap().is_empty() || any_open, "{command:?} left changes lying in {site}");
+                    prop_assert!(run.store.pending(site).unwrap().is_empty() || any_open, "{command:?} left changes lying in {site}");
                 }
             }
         }

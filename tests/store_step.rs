@@ -13,14 +13,16 @@
 #[cfg(test)]
 mod step {
     use std::collections::BTreeMap;
-    use std::io::{BufRead, BufReader, Write};
+    use std::io::{BufRead, BufReader, Read, Write};
     use std::path::Path;
     use std::process::{Child, Command, Stdio};
     use std::sync::mpsc::{Receiver, channel};
     use std::thread;
     use std::time::Duration;
 
+    use duologue::domain::{Domain, Files};
     use duologue::facts::{CommitRule, Store, open_store, verify_log};
+    use duologue::turn::record::from_entry;
     use serde_json::{Value, json};
 
     const SITE: &str = "s";
@@ -48,7 +50,7 @@ mod step {
                 .arg(path)
                 .stdin(Stdio::piped())
                 .stdout(Stdio::piped())
-                .stderr(Stdio::null())
+                .stderr(Stdio::piped())
                 .spawn()
                 .unwrap();
             let (mut stdin, stdout) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
@@ -78,7 +80,10 @@ mod step {
         /// Lets it answer everything.
         fn finish(mut self) -> Vec<(String, Value)> {
             let all = self.replies.iter().collect();
-            assert!(self.child.wait().unwrap().success());
+            let mut said = String::new();
+            self.child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+            let status = self.child.wait().unwrap();
+            assert!(status.success(), "{status}: {said}");
             all
         }
     }
@@ -90,13 +95,16 @@ mod step {
     /// Every acknowledged reply is in the log, word for word, once; and every conversation holds exactly what was ordered in it.
     fn check(path: &Path, acknowledged: &BTreeMap<String, Value>) {
         let store = open(path);
+        let shape = Domain::load(&Files::built_in(), "drive_thru").unwrap().ontology.view.clone();
         assert_eq!(verify_log(&*store, SITE).unwrap(), []);
         store.integrity().unwrap();
         let mut taken: BTreeMap<String, Value> = BTreeMap::new();
         let mut orders: BTreeMap<(String, u64), usize> = BTreeMap::new();
         for entry in store.log(SITE, 0, usize::MAX).unwrap() {
             let Some(turn) = entry.turn() else { continue };
-            let record: Value = serde_json::from_str(&turn.record).unwrap();
+            let mut record: Value = serde_json::from_str(&turn.record).unwrap();
+            // The log has what the rules show; `step` prints it in the domain's shape.
+            record["state"] = shape.shown(&from_entry(&entry, &shape).unwrap().view);
             let count = orders.entry((turn.session.to_string(), turn.epoch)).or_default();
             if turn.ended {
                 assert_eq!(record["state"]["status"], "cancelled");

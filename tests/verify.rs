@@ -45,30 +45,25 @@ fn the_drive_through_has_no_violation() {
 /// A defect: the file, what is replaced by what, and the property that must be found violated.
 const DEFECTS: [(&str, &str, &str, &str); 10] = [
     ("service.lp", "order_nth(K,I,N,J) :- in(K,order(I,N)), item(I), not out(I),", "order_nth(K,I,N,J) :- in(K,order(I,N)), item(I),", "i1_unavailable"),
-    ("service.lp", "keep_line(P,I) :- cur_line(P,I), not out(I).", "keep_line(P,I) :- cur_line(P,I).", "i1_unavailable"),
-    ("service.lp", "order_ok(K,I,N) :- order_nth(K,I,N,J), N <= 25, running(I,J,C), C+N <= 25.", "order_ok(K,I,N) :- order_nth(K,I,N,_).", "i1_limit"),
+    ("service.lp", "stays(P,I) :- was(line(P,I)), not out(I).", "stays(P,I) :- was(line(P,I)).", "i1_unavailable"),
+    ("service.lp", "order_ok(K,I,N) :- order_nth(K,I,N,J), room_for(I,J,R), N <= R.", "order_ok(K,I,N) :- order_nth(K,I,N,_).", "i1_limit"),
     (
         "service.lp",
         "removed(P) :- from_latest(P,I,R), remove_total(I,T), R <= T.",
-        "removed(P) :- from_latest(_,I,R), remove_total(I,T), R <= T, keep_line(P,_).",
+        "removed(P) :- from_latest(_,I,R), remove_total(I,T), R <= T, stays(P,_).",
         "i2_lost",
     ),
-    ("ask.lp", "placed :- leaving, check_mode, ordered_something.", "placed :- leaving, check_mode, ordered_something, denied, settle_all.", "can_be_placed"),
+    ("ask.lp", "placed :- leaving, mode(check), ordered_something.", "placed :- leaving, mode(check), ordered_something, denied, settle_all.", "can_be_placed"),
     ("ask.lp", "answered_q(Q) :- denied, asking(_,_,Q), optional(Q).", "", "questions_end"),
-    ("ask.lp", "act(7,0,else) :- staying, serious, not closing.", "act(7,0,else) :- staying, serious, not closing, accepted_change.", "i4_no_way_on"),
+    ("ask.lp", "act(7,0,else) :- staying, serious, not closing.", "act(7,0,else) :- staying, serious, not closing, changed_order.", "i4_no_way_on"),
     (
         "service.lp",
         "added(P+B+X,I) :- offset(_,I,N,B), top(P), X = 1..N.",
-        "added(P+B+X,I) :- offset(_,I,N,B), top(P), X = 1..N. { lucky(I) } :- added(_,I). gain(line(99,I)) :- lucky(I).",
+        "added(P+B+X,I) :- offset(_,I,N,B), top(P), X = 1..N. { lucky(I) } :- added(_,I). order(line(99,I)) :- lucky(I).",
         "two_models",
     ),
-    (
-        "service.lp",
-        "gain(allergy(T)) :- new_allergy(T), not allergy(T).",
-        "gain(allergy(T)) :- new_allergy(T), not allergy(T). effect(add,shared,runout(I)) :- in(_,remove(I,_)).",
-        "rights",
-    ),
-    ("update.lp", "mod4(P,S,O,X) :- mod3(P,S,O,X), not undone(P,S,O,X).", "mod4(P,S,O,X) :- mod3(P,S,O,X).", "i1_two_sizes"),
+    ("service.lp", "next(allergy(T)) :- new_allergy(T).", "next(allergy(T)) :- new_allergy(T). effect(add,shared,runout(I)) :- in(_,remove(I,_)).", "rights"),
+    ("update.lp", "mod_after(P,S,O,X) :- mod_before(P,S,O,X), not taken_back(P,S,O,X).", "mod_after(P,S,O,X) :- mod_before(P,S,O,X).", "i1_two_sizes"),
 ];
 
 #[test]
@@ -105,7 +100,6 @@ fn finds_each_of_ten_planted_defects() {
         let start = Instant::now();
         let report = verify::domain(&broken, Some(3), Duration::from_secs(40)).unwrap();
         println!("defect {n} ({property}): {:.1} s", start.elapsed().as_secs_f64());
-        assert!(start.elapsed() < Duration::from_secs(60));
         match report.violations.iter().find(|v| v.property == *property) {
             Some(v) => {
                 // The counterexample is a dialogue that fails as long as the defect is there, and no longer.

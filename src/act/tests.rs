@@ -6,7 +6,7 @@ use super::*;
 use crate::facts::{MemoryStore, SessionKey, Store};
 
 fn function(target: Target) -> Function {
-    let input = |name: &str, kind, required| Input { name: name.into(), kind, required, values: vec![] };
+    let input = |name: &str, kind, required| Input { name: name.into(), kind, required, list: false, values: vec![] };
     Function {
         name: "book".into(),
         inputs: vec![input("guest", InputType::String, true), input("nights", InputType::Integer, false)],

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use super::vocabulary::within;
+use crate::conversation::{Line, View};
 use crate::diag::{Diagnostic, Source};
 use crate::ontology::{Example, Ontology};
-use crate::state::Line;
 use crate::term::{Atom, Name, Term};
 use crate::understand::embedded::Embedded;
 use crate::understand::{Context, Understand};
@@ -42,14 +42,14 @@ fn heard(translator: &Embedded, example: &Example, role: &Name) -> Result<(), Ve
         return first;
     }
     let mut seen = BTreeSet::new();
-    context.order = example
+    let lines = example
         .means
         .iter()
         .filter_map(|a| if let Some(Term::Str(s)) = a.args.first() { Some(s) } else { None })
         .filter(|s| seen.insert((*s).clone()))
-        .zip(1..)
-        .map(|(s, i)| Line { i, item: s.to_string(), ..Line::default() })
+        .map(|s| Line { item: s.clone(), ..Line::default() })
         .collect();
+    context.view = View::new(vec![], lines);
     said(translator, example, &context).map_err(|_| first.err().unwrap_or_default())
 }
 

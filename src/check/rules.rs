@@ -16,6 +16,8 @@ pub const SHARED: &str = "rules/core/";
 
 /// One role's program with all it is judged by.
 pub struct Program<'a> {
+    /// Whose it is.
+    pub role: &'a str,
     /// The vocabulary.
     pub ontology: &'a Ontology,
     /// Names that the facts declare.
@@ -50,6 +52,7 @@ impl Program<'_> {
 
     /// What may be meant for another role: reported only if every role that reads the file has it.
     pub fn soft(&self, found: &mut Vec<Diagnostic>) {
+        self.idle_optimisation(found);
         for s in self.statements {
             let Kind::Rule { head, body } = &s.kind else { continue };
             if s.origin.file.starts_with(SHARED) {
@@ -63,6 +66,18 @@ impl Program<'_> {
             }
         }
         self.unused_values(found);
+    }
+
+    /// Only a choice leaves several models to choose the best of.
+    fn idle_optimisation(&self, found: &mut Vec<Diagnostic>) {
+        let chooses = |s: &Statement| matches!(&s.kind, Kind::Rule { head: Head::Choice(_) | Head::Disjunction(_), .. });
+        if self.statements.iter().any(chooses) {
+            return;
+        }
+        for s in self.statements.iter().filter(|s| matches!(s.kind, Kind::Optimise(_))) {
+            let d = Diagnostic::warning("rule-idle-optimisation", s.origin.clone(), "nothing is left to choose here, so this changes nothing");
+            found.push(d.help("derive the smallest by `#min` in a rule, or remove it"));
+        }
     }
 
     fn at(&self, s: &Statement, span: std::ops::Range<usize>) -> Origin {
@@ -84,6 +99,10 @@ impl Program<'_> {
             Some(Expr::Const(n)) => (n, &[]),
             _ => return,
         };
+        // What a call gave is an input of the engine's own.
+        if (&**name, args.len()) == ("returned", 3) {
+            return;
+        }
         let forms = || self.ontology.inputs.iter().map(|f| (&f.name, f.args.as_slice()));
         let verdict = judge(self.ontology, name, args, forms());
         if let Some(d) = wrong_form("rule-unknown-input", "input", name, args.len(), &verdict, forms(), self.arg_at(s, atom, 1)) {
@@ -136,7 +155,7 @@ impl Program<'_> {
         let Some(scope) = scope.parse::<Scope>().ok().filter(|_| &**op != "end") else { return };
         let forms = || self.ontology.facts.iter().filter(|f| f.scope == scope).map(|f| (&f.name, f.args.as_slice()));
         for shape in shapes(fact, env, 0).into_iter().flatten() {
-            let Some((name, args)) = shape.head() else { continue };
+            let Some((name, args)) = shape.head().filter(|(name, args)| !Ontology::is_call_fact(scope, name, args.len())) else { continue };
             let verdict = judge(self.ontology, name, args, forms());
             let kind = format!("{scope} fact");
             let elsewhere = self.ontology.fact(name, args.len()).map(|f| f.scope);
@@ -145,6 +164,10 @@ impl Program<'_> {
                     d = d.help(format!("`{name}` is declared as a {other} fact"));
                 }
                 found.push(d);
+            } else if elsewhere == Some(scope) && !self.ontology.may_change(self.role, scope, name, args.len()) {
+                let message = format!("a {} has no right to change the {scope} fact `{name}/{}`", self.role, args.len());
+                let d = Diagnostic::error("rule-effect-without-right", self.shape_at(s, atom, &shape), message);
+                found.push(d.help(format!("add `{scope}.{name}` to the role's `may_change`, or remove the effect")));
             }
         }
     }
@@ -340,10 +363,14 @@ impl Program<'_> {
         for s in self.statements {
             let Kind::Rule { head, body } = &s.kind else { continue };
             used.extend(mentions(head, body).into_iter().map(|(p, _)| p));
+            // A fact may be spoken about as a thing: `stored(line,line(P,I))`.
+            let spoken = literals(head, body).into_iter().filter_map(|(l, _)| atom_of(l)).chain(heads_of(head).into_iter().map(|(a, _)| a));
+            spoken.flat_map(|a| &a.args).for_each(|e| functions(e, &mut used));
             let Some(env) = self.values.env(body) else { continue };
             for (atom, _) in heads_of(head) {
                 match (&*atom.name, atom.args.as_slice()) {
-                    ("act", [_, _, a]) => actions.extend(shapes(a, &env, 0).into_iter().flatten()),
+                    // Too many values to follow: then it may be any action, and none is called unsaid.
+                    ("act", [_, _, a]) => actions.extend(shapes(a, &env, 0).unwrap_or_else(|| [Shape::Any].into())),
                     ("effect", [_, _, f]) => used.extend(shapes(f, &env, 0).into_iter().flatten().filter_map(|f| f.head().map(|(n, a)| (n.clone(), a.len())))),
                     _ => {}
                 }
@@ -366,6 +393,14 @@ impl Program<'_> {
             }
         }
         out
+    }
+}
+
+/// The function terms in an expression, as predicates.
+fn functions(e: &Expr, out: &mut BTreeSet<Predicate>) {
+    if let Expr::Fun(name, args) = e {
+        out.insert((name.clone(), args.len()));
+        args.iter().for_each(|a| functions(a, out));
     }
 }
 

@@ -93,7 +93,10 @@ impl Values {
             v.by.insert((name.clone(), *arity), vec![None; *arity]);
         }
         if let Some(o) = ontology {
-            let said: BTreeSet<Shape> = o.inputs_of(role).map(|f| shape_of_form(&f.name, &f.args)).collect();
+            let mut said: BTreeSet<Shape> = o.inputs_of(role).map(|f| shape_of_form(&f.name, &f.args)).collect();
+            if !o.functions.is_empty() {
+                said.insert(Shape::Fun("returned".into(), vec![Shape::Any, Shape::Any, Shape::Any]));
+            }
             v.by.insert(("in".into(), 2), vec![None, bounded(said)]);
             for f in &o.facts {
                 let sets = match f.scope {

@@ -91,7 +91,9 @@ pub fn unused(ontology: &Ontology, uses: &[Use], found: &mut Vec<Diagnostic>) {
     }
     for form in &ontology.actions {
         let says = |s: &Shape| {
-            s.head().is_some_and(|(n, args)| *n == form.name && args.len() == form.args.len() && args.iter().zip(&form.args).all(|(a, f)| a.fits(ontology, f)))
+            *s == Shape::Any
+                || s.head()
+                    .is_some_and(|(n, args)| *n == form.name && args.len() == form.args.len() && args.iter().zip(&form.args).all(|(a, f)| a.fits(ontology, f)))
         };
         if !uses.iter().any(|u| u.actions.iter().any(says)) {
             let d = Diagnostic::warning("ontology-unsaid-action", form.origin.clone(), format!("no rule ever brings about the action `{form}`"));
@@ -115,7 +117,7 @@ fn circular(ontology: &Ontology, name: &str, start: &str, depth: usize) -> bool 
 
 /// Whether some role may say it; what is wrong otherwise is reported.
 fn example_atom(source: &Source, ontology: &Ontology, declared: &Declared, roles: &[Name], from: usize, atom: &Atom, found: &mut Vec<Diagnostic>) -> bool {
-    let refused: Vec<String> = roles.iter().filter_map(|r| ontology.admit_atom(r, atom.clone()).err()).map(|(_, message)| message).collect();
+    let refused: Vec<String> = roles.iter().filter_map(|r| ontology.admit_atom(r, atom).err()).map(|(_, message)| message).collect();
     let at = || {
         let spelled = within(source, from, &atom.to_string());
         if spelled.end > spelled.start { spelled } else { within(source, from, &atom.name) }

@@ -13,7 +13,7 @@ use crate::turn::{Engine, Said};
 /// Arguments of `bench`.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  duologue bench reason --sizes 0,10000\n  duologue bench reason --sizes 0 --engines fast,proofs --dialogues tests/dialogues/drive_thru_dev.yaml\n  duologue bench understand\n  duologue bench turn --turns 2000 --json\n  duologue bench llm --store turns.db\n  duologue bench store --store bench.db\n\nBuild with --release to measure."
+    after_help = "Examples:\n  duologue bench reason\n  duologue bench reason --sizes 0,10000,100000 --rounds 20\n  duologue bench reason --sizes 0 --engines fast,proofs --dialogues tests/dialogues/drive_thru_dev.yaml\n  duologue bench understand\n  duologue bench turn --turns 2000 --json\n  duologue bench llm --store turns.db\n  duologue bench store --store bench.db\n\nBuild with --release to measure."
 )]
 pub struct Arguments {
     /// What to measure: reason, understand, turn, llm (turns with a model that answers at once at both ends) or store.
@@ -24,15 +24,15 @@ pub struct Arguments {
     #[arg(long, default_value_t = 2000)]
     turns: usize,
     /// Sizes of the knowledge base in facts, 0 for the domain's own (reason).
-    #[arg(long, value_delimiter = ',', default_value = "0,10000,100000")]
+    #[arg(long, value_delimiter = ',', default_value = "0,10000")]
     sizes: Vec<usize>,
     /// Rounds of every case (reason).
-    #[arg(long, default_value_t = 20)]
+    #[arg(long, default_value_t = 10)]
     rounds: usize,
     /// Only cases whose name contains this (reason).
     #[arg(long)]
     only: Option<String>,
-    /// Only these engines: fast, confirm, clingo, whole, proofs (reason).
+    /// Only these engines: fast, check, confirm, clingo, whole, proofs (reason).
     #[arg(long, value_delimiter = ',')]
     engines: Vec<String>,
     /// Also the decisions of all turns of these dialogue files (reason).
@@ -52,7 +52,8 @@ pub fn run(a: &Arguments) -> Result<bool, Failure> {
             if !a.engines.is_empty() {
                 options.engines = a.engines.iter().map(|e| engine(e)).collect::<Result<_, _>>()?;
             }
-            let mut report = bench::reason(&domain, &options).map_err(|e| Failure::Other(e.to_string()))?;
+            let mut progress = |what: &str| eprintln!("{what}");
+            let mut report = bench::reason(&domain, &options, &mut progress).map_err(|e| Failure::Other(e.to_string()))?;
             let mut dialogues = vec![];
             for path in &a.dialogues {
                 let wrong = |e: String| Failure::Other(format!("`{}`: {e}", path.display()));
@@ -60,7 +61,7 @@ pub fn run(a: &Arguments) -> Result<bool, Failure> {
                 dialogues.extend(crate::eval::dialogues::read(&text).map_err(wrong)?);
             }
             if !dialogues.is_empty() {
-                report.turns = Some(bench::turns(&domain, &dialogues).map_err(|e| Failure::Other(e.to_string()))?);
+                report.turns = Some(bench::turns(&domain, &dialogues, &mut progress).map_err(|e| Failure::Other(e.to_string()))?);
             }
             if a.json {
                 let value = serde_json::json!({ "report": report, "peak_mib": peak_memory() });
@@ -86,7 +87,7 @@ pub fn run(a: &Arguments) -> Result<bool, Failure> {
 }
 
 fn engine(name: &str) -> Result<Measured, Failure> {
-    serde_json::from_value(name.into()).map_err(|_| Failure::Other(format!("`{name}` is no engine: use fast, confirm, clingo, whole or proofs")))
+    serde_json::from_value(name.into()).map_err(|_| Failure::Other(format!("`{name}` is no engine: use fast, check, confirm, clingo, whole or proofs")))
 }
 
 /// The utterances of the domain's sample conversation, with their lanes.

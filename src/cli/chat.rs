@@ -2,13 +2,12 @@
 
 use std::io::{BufRead, IsTerminal, Write};
 
-use super::common::{Failure, Listen, Place, join, split_atoms, state_lines};
+use super::common::{Calls, Failure, Listen, Place, join, split_atoms};
 use super::used::{self, Used};
 use super::why;
 use crate::facts::SessionKey;
 use crate::ontology::Scope;
-use crate::state::State;
-use crate::turn::{Engine, Options, Said, TurnRecord};
+use crate::turn::{Engine, Options, Said, TurnError, TurnRecord};
 
 /// Arguments of `chat`.
 #[derive(clap::Args)]
@@ -23,19 +22,15 @@ pub struct Arguments {
     /// Who speaks first.
     #[arg(long)]
     role: Option<String>,
-    /// The site.
-    #[arg(long, default_value = "main")]
-    site: String,
-    /// Converse with a CHIEF flow instead: a file, or the name of a built-in flow.
+    /// The site; otherwise `main`, and of a flow the one that bears its name.
     #[arg(long)]
-    flow: Option<String>,
-    /// Declarations of the flow's external functions (JSON); undeclared ones are taken to succeed.
-    #[arg(long)]
-    functions: Option<std::path::PathBuf>,
-    /// The session of a conversation with a flow: the same one goes on where it stands in the store.
+    site: Option<String>,
+    #[command(flatten)]
+    calls: Calls,
+    /// The session: the same one goes on where it stands in the store. Otherwise it is called as its role is.
     #[arg(long)]
     session: Option<String>,
-    /// What the agent of a flow is told beforehand, such as "Right now it is Monday, 8 pm"; may be given several times.
+    /// What the agent of a flow is told of the present, such as "Right now it is Monday, 8 pm"; may be given several times.
     #[arg(long)]
     told: Vec<String>,
     /// Play the domain's sample conversation instead of listening.
@@ -49,6 +44,7 @@ pub struct Arguments {
 struct Chat {
     engine: Engine,
     site: String,
+    session: Option<String>,
     role: String,
     trace: bool,
     greeted: Vec<String>,
@@ -60,28 +56,23 @@ struct Chat {
 
 /// Converses until /quit or the end of the input.
 pub fn run(a: &Arguments) -> Result<bool, Failure> {
-    if let Some(flow) = &a.flow {
-        let key = SessionKey::new(&a.site, a.session.as_deref().unwrap_or("terminal"));
-        return super::flow::chat(super::flow::Talk {
-            flow,
-            functions: a.functions.as_deref(),
-            store: crate::facts::open_store(&a.place.store, a.place.rule())?,
-            key,
-            reasoner: a.place.options().reasoner,
-            model: a.listen.configured()?,
-            told: &a.told.join("\n"),
-        });
-    }
     let engine = a.place.engine()?;
     let options = Options { remember: true, ..engine.options().clone() };
-    let engine = a.listen.equip(engine.with_options(options))?;
+    let engine = a.calls.connect(a.listen.equip(engine.with_options(options))?)?;
     let roles: Vec<String> = engine.domain().ontology.roles.keys().map(ToString::to_string).collect();
-    let role = a.role.clone().or_else(|| roles.first().cloned()).unwrap_or_default();
+    // Programs are spoken to by whoever speaks; the other roles only tell of conversations.
+    let usual = || engine.domain().program.as_ref().map(|_| "speaker".to_owned()).or_else(|| roles.first().cloned());
+    let role = a.role.clone().or_else(usual).unwrap_or_default();
     if !roles.contains(&role) {
         return Err(Failure::Other(format!("there is no role `{role}`; the domain has {}", roles.join(", "))));
     }
     let (json, live) = (a.json, a.listen.by_model());
-    let mut chat = Chat { engine, site: a.site.clone(), role, trace: false, greeted: vec![], json, live, used: Used::default() };
+    let site = a.place.site(a.site.as_deref(), engine.domain());
+    if !a.told.is_empty() {
+        let told = engine.turn(&SessionKey::new(&site, "told"), "informant", &Said::Text(&a.told.join("\n")), None);
+        told.map_err(|e| Failure::Other(e.to_string()))?;
+    }
+    let mut chat = Chat { engine, site, session: a.session.clone(), role, trace: false, greeted: vec![], json, live, used: Used::default() };
     if !json {
         println!("{} — you speak as {}. Other lanes: {}. /help lists commands, /quit ends.", chat.engine.domain().ontology.title, chat.role, lanes(&roles));
     }
@@ -96,7 +87,7 @@ fn lanes(roles: &[String]) -> String {
 
 impl Chat {
     fn key(&self) -> SessionKey {
-        SessionKey::new(&self.site, &self.role)
+        SessionKey::new(&self.site, self.session.as_deref().unwrap_or(&self.role))
     }
 
     /// Answers what is typed, or a file's lines; plays the sample if there are none.
@@ -140,10 +131,19 @@ impl Chat {
         if self.json {
             return;
         }
+        match self.engine.resume(&self.key(), &self.role) {
+            Ok(Some(record)) => {
+                println!("(the last turn was broken off; it goes on)");
+                failed_calls(&record);
+                println!("bot> {}", record.text);
+            }
+            Ok(None) => {}
+            Err(e) => println!("({e})"),
+        }
         let open = self.engine.store().open(&self.key(), &self.role).is_ok_and(|o| o.turn > 0);
         if !open && !self.greeted.contains(&self.role) {
             self.greeted.push(self.role.clone());
-            if let Some(role) = self.engine.domain().ontology.roles.get(self.role.as_str()) {
+            if let Some(role) = self.engine.domain().ontology.roles.get(self.role.as_str()).filter(|r| !r.greeting.is_empty()) {
                 println!("bot> {}", role.greeting);
             }
         }
@@ -209,6 +209,7 @@ impl Chat {
                 for r in &record.refused {
                     println!("(refused {}: {})", r.text, r.message);
                 }
+                failed_calls(&record);
                 if !begun {
                     println!("bot> {}", record.text);
                 }
@@ -287,26 +288,32 @@ impl Chat {
     }
 
     fn order(&self) {
-        let state = self.engine.store().open(&self.key(), &self.role).ok().and_then(|o| self.engine.last_state(&o));
-        match state {
-            Some(state) if !state.order.is_empty() => print_state(&state),
-            _ => println!("(nothing is ordered)"),
+        let shape = &self.engine.domain().ontology.view;
+        let last = self.engine.store().open(&self.key(), &self.role).map_err(TurnError::from).and_then(|o| self.engine.last_turn(&o));
+        let text = last.map_err(|e| e.to_string()).and_then(|l| shape.text(&l.map(|r| r.view).unwrap_or_default()).map_err(|e| e.to_string()));
+        match text {
+            Ok(lines) if lines.is_empty() => println!("({})", shape.nothing.as_deref().unwrap_or("nothing is shown")),
+            Ok(lines) => lines.iter().for_each(|l| println!("{l}")),
+            Err(e) => println!("({e})"),
         }
     }
 }
 
-fn print_state(state: &State) {
-    state_lines(state).iter().for_each(|l| println!("{l}"));
-}
-
 fn trace(record: &TurnRecord) {
-    println!("  heard   {} ({}, {:.2})", record.arrived.join(" "), record.heard_by, record.confidence);
+    println!("  heard   {} ({}, {:.2})", record.arrived_text(), record.heard_by, record.confidence);
     println!("  actions {}", join(&record.actions));
     for e in &record.effects {
         println!("  effect  {e}");
     }
     for line in record.models.iter().flat_map(|m| used::lines(m)) {
         println!("  {line}");
+    }
+}
+
+/// The calls that gave nothing, with the reason.
+fn failed_calls(record: &TurnRecord) {
+    for error in record.rounds.iter().flat_map(|r| &r.came).filter_map(|c| c.error.as_ref()) {
+        println!("(call failed: {error})");
     }
 }
 

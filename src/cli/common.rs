@@ -10,31 +10,35 @@ use crate::facts::{self, CommitRule, StoreError};
 use crate::link::{Nearness, StaticVectors, Vectors};
 use crate::llm::{BlockingModel, ModelConfig};
 use crate::reason::Reasoner;
-use crate::state::State;
 use crate::term::Atom;
 use crate::turn::{Engine, Options};
 use crate::understand::embedded::Embedded;
 use crate::understand::embedding::ServerVectors;
 use crate::understand::hybrid::{DEFAULT_BELOW, HybridUnderstand};
+use crate::understand::question::{ByModel, ByWords, Judge};
 
 /// Which domain, where its files and facts are, and how decisions are made.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Place {
-    /// The domain: a built-in one, or a folder of kb/ below --root.
-    #[arg(long, default_value = "drive_thru")]
-    pub domain: String,
+    /// The domain: a built-in one, or a folder of kb/ below --root. If unsaid, the only one of the root, else drive_thru.
+    #[arg(long)]
+    pub domain: Option<String>,
+    /// A CHIEF flow instead of a domain: a file, or the name of a built-in flow.
+    #[arg(long)]
+    pub flow: Option<String>,
     /// A folder with kb/, rules/ and prompts/ of one's own; what it lacks comes from the binary.
     #[arg(long)]
     pub root: Option<PathBuf>,
     /// The store: a file, created if missing, or `:memory:`.
     #[arg(long, default_value = ":memory:")]
     pub store: String,
-    /// Which engines decide: `confirm` lets clingo confirm every decision, `fast` and `clingo` take one alone.
+    /// What must accept the evaluator's decision before it is committed: the checker (`confirm`), clingo, or nothing (`fast`).
     #[arg(long, value_enum, default_value = "confirm")]
     pub reasoner: How,
-    /// With `fast`, let clingo confirm every N-th decision after the reply (0: none); after a difference it confirms all.
+    /// Let clingo audit decisions after the reply: with `confirm` all while there is time, and at least one in N; with `fast` one in
+    /// N (0: none). After a difference it must agree before every commit.
     #[arg(long, value_name = "N", default_value_t = 100)]
-    pub sample: u64,
+    pub audit: u64,
     /// When menu changes become visible: when no session of the site is open, or at the manager's quit.
     #[arg(long, value_enum, default_value = "idle")]
     pub commit: When,
@@ -43,9 +47,9 @@ pub struct Place {
 /// Names of the reasoners on the command line.
 #[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum How {
-    /// The evaluator decides, clingo must agree.
+    /// The checker must accept every decision; clingo audits afterwards.
     Confirm,
-    /// clingo alone.
+    /// clingo must agree with every decision.
     Clingo,
     /// The evaluator alone.
     Fast,
@@ -78,12 +82,30 @@ impl Place {
 
     /// The domain.
     pub fn load(&self) -> Result<Domain, Failure> {
-        Domain::load(&self.files(), &self.domain).map_err(Failure::Domain)
+        match &self.flow {
+            Some(flow) => super::flow::domain(flow, &self.files()),
+            None => Domain::load(&self.files(), &self.name()).map_err(Failure::Domain),
+        }
+    }
+
+    /// The domain's name.
+    pub fn name(&self) -> String {
+        let only = || match self.files().own_domains().as_slice() {
+            [one] => Some(one.clone()),
+            _ => None,
+        };
+        self.domain.clone().or_else(only).unwrap_or_else(|| "drive_thru".to_owned())
+    }
+
+    /// The site that is meant. Facts of one program are none of another's, so each has a site of its own unless somebody says otherwise.
+    pub fn site(&self, given: Option<&str>, domain: &Domain) -> String {
+        let usual = || if self.flow.is_some() { domain.ontology.domain.to_string() } else { "main".to_owned() };
+        given.map_or_else(usual, str::to_owned)
     }
 
     /// The options that the flags give.
     pub fn options(&self) -> Options {
-        Options { reasoner: self.reasoner.into(), sample: self.sample, ..Options::default() }
+        Options { reasoner: self.reasoner.into(), audit: self.audit, ..Options::default() }
     }
 
     /// When menu changes become visible.
@@ -98,6 +120,26 @@ impl Place {
     pub fn engine(&self) -> Result<Engine, Failure> {
         let store = facts::open_store(&self.store, self.rule())?;
         Ok(Engine::new(self.load()?, store).with_options(self.options()))
+    }
+}
+
+/// Where the functions live that rules call.
+#[derive(clap::Args, Clone, Debug, Default)]
+pub struct Calls {
+    /// Targets of the functions that the domain declares: HTTP, MCP or a program (JSON, see docs/functions.md). What is not named here is answered
+    /// by the built-in stand-in.
+    #[arg(long, value_name = "FILE")]
+    pub functions: Option<PathBuf>,
+}
+
+impl Calls {
+    /// The engine with its functions connected.
+    pub fn connect(&self, engine: Engine) -> Result<Engine, Failure> {
+        let Some(path) = &self.functions else { return Ok(engine) };
+        let told = |e: &dyn fmt::Display| Failure::Other(format!("{}: {e}", path.display()));
+        let text = std::fs::read_to_string(path).map_err(|e| told(&e))?;
+        let functions = engine.functions().clone().configured(&text).map_err(|e| told(&e))?;
+        Ok(engine.with_functions(functions))
     }
 }
 
@@ -174,11 +216,20 @@ impl Listen {
         let way = self.understanding.as_deref().unwrap_or(if model.is_some() { "hybrid" } else { "embedded" });
         let needed =
             || model.clone().ok_or_else(|| Failure::Other("no model is configured: use --model FILE or set DUOLOGUE_MODEL (see docs/models.md)".to_owned()));
+        let judge = || -> Arc<dyn Judge> { model.clone().map_or_else(|| Arc::new(ByWords) as Arc<dyn Judge>, |m| Arc::new(ByModel::new(m))) };
         let engine = match way {
             "none" | "scripted" => engine,
+            // A program brings its own listener; a model answers its conditions in free words.
+            _ if domain.program.is_some() => match domain.ear(judge()) {
+                Some(ear) => engine.with_understand(Arc::new(ear)),
+                None => engine,
+            },
             "embedded" => match self.embedded(&domain, model.as_ref())? {
                 Some(embedded) => engine.with_understand(Arc::new(embedded)),
-                None => engine,
+                None => match domain.spotter()? {
+                    Some(spotter) => engine.with_understand(Arc::new(spotter)),
+                    None => engine,
+                },
             },
             "hybrid" | "llm" => {
                 let translator = domain.model_translator(needed()?).map_err(|e| Failure::Other(e.to_string()))?;
@@ -266,22 +317,6 @@ impl From<Vec<Diagnostic>> for Failure {
 /// Atoms in one line.
 pub fn join(atoms: &[Atom]) -> String {
     atoms.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
-}
-
-/// The state, line by line.
-pub fn state_lines(state: &State) -> Vec<String> {
-    let mut out = vec![];
-    for line in &state.order {
-        out.push(format!("{}. {}{}", line.i, line.item, mods(&line.mods)));
-        out.extend(line.parts.iter().map(|p| format!("     {}: {}{}", p.slot, p.dish.as_deref().unwrap_or("(open)"), mods(&p.mods))));
-    }
-    out.extend(state.shows.iter().map(|(what, values)| format!("{what}: {}", values.join(", "))));
-    out.extend(state.price.filter(|_| !state.order.is_empty()).map(|price| format!("total so far: ${}.{:02}", price / 100, price % 100)));
-    out
-}
-
-fn mods(mods: &[String]) -> String {
-    if mods.is_empty() { String::new() } else { format!(" [{}]", mods.join(", ")) }
 }
 
 /// Splits `a(1,2), b. c` at commas, points and blanks outside parentheses and quotes.

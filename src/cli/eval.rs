@@ -58,6 +58,9 @@ struct Multiwoz {
     /// Which engines decide.
     #[arg(long, value_enum, default_value = "fast")]
     reasoner: How,
+    /// Take the domain from the folders kb/ and rules/ below this one instead of the built-in one.
+    #[arg(long)]
+    root: Option<PathBuf>,
     /// As JSON.
     #[arg(long)]
     json: bool,
@@ -138,7 +141,8 @@ pub fn run(a: &Arguments) -> Result<bool, Failure> {
             let domain = u.place.load()?;
             let embedded = domain.embedded()?;
             let file = std::fs::File::open(&u.file).map_err(|e| Failure::Other(format!("{}: {e}", u.file.display())))?;
-            let mut cases = nlu::read_cases(std::io::BufReader::new(file)).map_err(|e| Failure::Other(format!("{}: {e}", u.file.display())))?;
+            let mut cases =
+                nlu::read_cases(std::io::BufReader::new(file), &domain.ontology.view).map_err(|e| Failure::Other(format!("{}: {e}", u.file.display())))?;
             if let Some(most) = u.cases.filter(|n| *n < cases.len()) {
                 let all = cases.len();
                 cases = cases.into_iter().enumerate().filter(|(i, _)| (i * most) / all != ((i + 1) * most) / all).map(|(_, c)| c).collect();
@@ -191,6 +195,7 @@ pub fn run(a: &Arguments) -> Result<bool, Failure> {
                 predictions: s.predictions.clone(),
                 reasoner: s.reasoner.into(),
                 rounds: s.rounds,
+                explain: false,
             };
             let report = star::run(&args).map_err(|e| Failure::Other(e.to_string()))?;
             if s.json {
@@ -219,6 +224,7 @@ pub fn run(a: &Arguments) -> Result<bool, Failure> {
                 system: m.system.clone(),
                 folds,
                 predictions: m.predictions.clone(),
+                files: m.root.as_deref().map_or_else(crate::domain::Files::built_in, crate::domain::Files::folder),
             };
             let report = multiwoz::run(&args).map_err(|e| Failure::Other(e.to_string()))?;
             if m.json {

@@ -15,9 +15,9 @@ pub struct Arguments {
     place: Place,
     /// Which facts: kb, shared or session. Without it the sites and their sessions are listed.
     scope: Option<String>,
-    /// The site.
-    #[arg(long, default_value = "main")]
-    site: String,
+    /// The site; otherwise `main`, and of a flow the one that bears its name.
+    #[arg(long)]
+    site: Option<String>,
     /// The session.
     #[arg(long, default_value = "")]
     session: String,
@@ -33,13 +33,14 @@ pub struct Arguments {
 pub fn run(a: &Arguments) -> Result<bool, Failure> {
     let store = facts::open_store(&a.place.store, a.place.rule())?;
     let domain = a.place.load()?;
+    let site = a.place.site(a.site.as_deref(), &domain);
     if a.place.store == ":memory:" {
-        let _ = store.install(&a.site, &domain.facts, 0)?;
+        let _ = store.install(&site, &domain.facts, 0)?;
     }
     if a.check {
         return super::store::check(&*store);
     }
-    let key = SessionKey::new(&a.site, &a.session);
+    let key = SessionKey::new(&site, &a.session);
     let Some(scope) = &a.scope else {
         for site in store.sites()? {
             println!("{site} (kb version {})", store.kb_head(&site)?);

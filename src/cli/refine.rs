@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use super::common::{Failure, Listen};
 use crate::diag::Source;
+use crate::eval::refine::{self, Patch, RefineError};
 use crate::eval::rehearse::Recorded;
-use crate::lang::refine::{self, Patch, RefineError};
 use crate::llm::{BlockingModel, ChatRequest, Message};
 
 /// Arguments of `refine`.

@@ -56,7 +56,7 @@ pub fn run(a: &Arguments) -> Result<bool, Failure> {
 fn print(taken: &Taken, verdict: &str) {
     let Taken { was, is } = taken;
     println!("{} {} #{} turn {}: {verdict}", was.site, was.session, was.epoch, was.turn);
-    println!("  said {}", was.arrived.join(" "));
+    println!("  said {}", was.arrived_text());
     println!("  was  {}", told(was));
     match is {
         Ok(is) => println!("  is   {}", told(is)),
@@ -67,7 +67,8 @@ fn print(taken: &Taken, verdict: &str) {
 /// The actions, then the changes and the text, of which one at least differs where two turns with the same actions do.
 fn told(r: &TurnRecord) -> String {
     let actions = r.actions.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
-    format!("{actions} | {} | {}", r.effects.join("; "), r.text)
+    let effects = r.effects.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
+    format!("{actions} | {effects} | {}", r.text)
 }
 
 /// Decides a reproducer by both engines.

@@ -1,6 +1,8 @@
 //! `duologue step`: JSON lines in, JSON lines out, for scripts, differential tests and load.
 
-use std::io::{BufRead, Read, Write};
+mod lines;
+
+use std::io::{BufRead, Read};
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -8,7 +10,10 @@ use serde_json::{Value, json};
 use super::common::{Failure, Place};
 use crate::facts::SessionKey;
 use crate::ontology::Scope;
-use crate::turn::{Engine, Options, Said, TurnRecord};
+use crate::turn::calls::Came;
+use crate::turn::{Engine, Gate, Options, Said, TurnRecord};
+
+use lines::Lines;
 
 /// Longest line that is read; a longer one is answered with an error and skipped.
 const MAX_LINE: u64 = 1 << 20;
@@ -16,13 +21,15 @@ const MAX_LINE: u64 = 1 << 20;
 /// Arguments of `step`.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Example:\n  echo '{\"site\":\"s\",\"session\":\"c1\",\"role\":\"customer\",\"predicates\":[\"order(\\\"Soft Taco\\\",2)\"]}' | duologue step --domain drive_thru\n\nA line may carry \"text\" instead of \"predicates\", and a \"request\" id: sent twice, it is taken once.\n{\"facts\":\"kb|shared|session\",\"site\":\"s\",\"session\":\"c1\"} shows facts."
+    after_help = "Example:\n  echo '{\"site\":\"s\",\"session\":\"c1\",\"role\":\"customer\",\"predicates\":[\"order(\\\"Soft Taco\\\",2)\"]}' | duologue step --domain drive_thru\n\nA line may carry \"text\" instead of \"predicates\", and a \"request\" id: sent twice, it is taken once. Lines of different sessions are answered side by side where they wait for a model or a function; they are decided, and answered, in the order of the lines.\n{\"facts\":\"kb|shared|session\",\"site\":\"s\",\"session\":\"c1\"} shows facts.\n{\"resume\":true,\"site\":\"s\",\"session\":\"c1\",\"role\":\"customer\"} ends a turn that broke off in the middle of a call; the session's next turn does so too."
 )]
 pub struct Arguments {
     #[command(flatten)]
     place: Place,
     #[command(flatten)]
     listen: super::common::Listen,
+    #[command(flatten)]
+    calls: super::common::Calls,
     /// Leave the proofs out.
     #[arg(long)]
     no_why: bool,
@@ -41,35 +48,60 @@ struct Line {
     text: Option<String>,
     facts: Option<String>,
     request: Option<String>,
+    #[serde(default)]
+    resume: bool,
 }
 
 fn default_site() -> String {
     "main".to_owned()
 }
 
-/// Answers line by line until the input ends.
+/// Answers line by line until the input ends: lines of different sessions side by side, so that nobody waits for another's model or function, but
+/// decided in the order of the lines, so that the same lines always come to the same.
 pub fn run(a: &Arguments) -> Result<bool, Failure> {
     let engine = a.place.engine()?;
     let options = Options { explain: !a.no_why, ..engine.options().clone() };
-    let engine = a.listen.equip(engine.with_options(options))?;
+    let engine = a.calls.connect(a.listen.equip(engine.with_options(options))?)?;
     let mut input = std::io::stdin().lock();
-    let mut output = std::io::stdout().lock();
+    let lines = Lines::default();
+    let failed = std::thread::scope(|scope| {
+        let (engine, lines, why) = (&engine, &lines, !a.no_why);
+        while !lines.is_broken() {
+            let line = match next_line(&mut input) {
+                Err(e) => return Some(e),
+                Ok(None) => return None,
+                Ok(Some(Ok(line))) => line,
+                Ok(Some(Err(told))) => {
+                    lines.next("", "").answer(&told);
+                    continue;
+                }
+            };
+            let place = lines.next(&line.site, &line.session);
+            scope.spawn(move || {
+                place.begin();
+                place.answer(&answer(engine, &line, &place, why));
+            });
+        }
+        None
+    });
+    failed.or_else(|| lines.broken()).map_or(Ok(true), |e| Err(e.into()))
+}
+
+/// The next line that is not empty, or what is wrong with it; `None` at the end of the input.
+fn next_line(input: &mut impl BufRead) -> std::io::Result<Option<Result<Line, Value>>> {
     loop {
         let mut line = vec![];
         let read = input.by_ref().take(MAX_LINE).read_until(b'\n', &mut line)?;
         if read == 0 {
-            return Ok(true);
+            return Ok(None);
         }
-        let answer = if line.last() != Some(&b'\n') && read as u64 == MAX_LINE {
-            skip_line(&mut input)?;
-            error("too_long", &format!("a line has at most {MAX_LINE} bytes"))
-        } else if line.iter().all(u8::is_ascii_whitespace) {
-            continue;
-        } else {
-            answer(&engine, &line, !a.no_why)
-        };
-        writeln!(output, "{answer}")?;
-        output.flush()?;
+        if line.last() != Some(&b'\n') && read as u64 == MAX_LINE {
+            skip_line(input)?;
+            return Ok(Some(Err(error("too_long", &format!("a line has at most {MAX_LINE} bytes")))));
+        }
+        if !line.iter().all(u8::is_ascii_whitespace) {
+            return Ok(Some(serde_json::from_slice(&line).map_err(|e| error("bad_line", &format!("the line is no request: {e}")))));
+        }
     }
 }
 
@@ -93,28 +125,32 @@ fn error(code: &str, message: &str) -> Value {
     json!({ "error": { "code": code, "message": message } })
 }
 
-fn answer(engine: &Engine, line: &[u8], why: bool) -> Value {
-    let line: Line = match serde_json::from_slice(line) {
-        Ok(l) => l,
-        Err(e) => return error("bad_line", &format!("the line is no request: {e}")),
-    };
+fn answer(engine: &Engine, line: &Line, place: &lines::Place<'_>, why: bool) -> Value {
     if line.site.trim().is_empty() {
         return error("bad_line", "a `site` has a name");
     }
     let key = SessionKey::new(&line.site, &line.session);
     if let Some(scope) = &line.facts {
+        place.enter();
         return facts(engine, &key, scope);
     }
     if line.session.trim().is_empty() {
         return error("bad_line", "a turn needs a `session`");
+    }
+    if line.resume {
+        place.enter();
+        return match engine.resume(&key, &line.role) {
+            Ok(record) => record.map_or_else(|| json!({ "resumed": false }), |r| shown(&r, engine, why)),
+            Err(e) => json!({ "error": { "code": "turn", "message": e.to_string() }, "text": e.polite() }),
+        };
     }
     let said = match (&line.predicates, &line.text) {
         (Some(p), None) => Said::Predicates(p),
         (None, Some(t)) => Said::Text(t),
         _ => return error("bad_line", "a turn has either `predicates` or `text`"),
     };
-    match engine.turn(&key, &line.role, &said, line.request.as_deref()) {
-        Ok(record) => shown(&record, why),
+    match engine.turn_through(place, &key, &line.role, &said, line.request.as_deref()) {
+        Ok(record) => shown(&record, engine, why),
         Err(e) => json!({ "error": { "code": "turn", "message": e.to_string() }, "text": e.polite() }),
     }
 }
@@ -130,12 +166,12 @@ fn facts(engine: &Engine, key: &SessionKey, scope: &str) -> Value {
     }
 }
 
-fn shown(record: &TurnRecord, why: bool) -> Value {
+fn shown(record: &TurnRecord, engine: &Engine, why: bool) -> Value {
     let mut out = json!({
         "predicates": record.predicates,
         "actions": record.actions,
         "text": record.text,
-        "state": record.state,
+        "state": engine.domain().ontology.view.shown(&record.view),
     });
     if let Some(map) = out.as_object_mut() {
         if why {
@@ -143,6 +179,10 @@ fn shown(record: &TurnRecord, why: bool) -> Value {
         }
         if let Some(models) = &record.models {
             map.insert("models".into(), json!(models));
+        }
+        let calls: Vec<&Came> = record.rounds.iter().flat_map(|r| &r.came).collect();
+        if !calls.is_empty() {
+            map.insert("calls".into(), json!(calls));
         }
         if !record.refused.is_empty() {
             map.insert("refused".into(), json!(record.refused));

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::common::{Failure, Listen, Place};
+use super::common::{Calls, Failure, Listen, Place};
 use crate::domain::Domain;
 use crate::eval::adversary::{self, Dice, Known};
 use crate::eval::dialogues::{self, Outcome};
@@ -23,6 +23,8 @@ pub struct Arguments {
     paths: Vec<PathBuf>,
     #[command(flatten)]
     place: Place,
+    #[command(flatten)]
+    calls: Calls,
     /// Who turns words into predicates: `scripted` takes each step's `parsed`.
     #[arg(long, default_value = "scripted")]
     understanding: String,
@@ -75,6 +77,8 @@ pub fn run(a: &Arguments) -> Result<bool, Failure> {
         for d in all {
             let store: Arc<dyn Store> = Arc::new(MemoryStore::new(a.place.rule()));
             let engine = dialogues::fresh(domain, store, options.clone());
+            // A file of targets is about the domain that was named; another domain's dialogues are answered by its stand-ins.
+            let engine = if *domain.ontology.domain == *a.place.name() { a.calls.connect(engine)? } else { engine };
             let engine = if words { listen.equip(engine)? } else { engine };
             outcomes.push(dialogues::run_and(&d, &engine, words, invariants.as_ref(), &mut |engine, key| flaws(a, engine, key)));
         }
@@ -105,7 +109,7 @@ fn flaws(a: &Arguments, engine: &Engine, key: &SessionKey) -> Vec<String> {
 /// A file whose name begins with another domain's name is run on that domain.
 fn named_by(file: &Path, place: &Place) -> Option<String> {
     let stem = file.file_stem()?.to_string_lossy().into_owned();
-    place.files().domains().into_iter().find(|d| *d != place.domain && stem.starts_with(d.as_str()))
+    place.files().domains().into_iter().find(|d| *d != place.name() && stem.starts_with(d.as_str()))
 }
 
 fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {

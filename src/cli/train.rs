@@ -6,6 +6,7 @@ use super::common::{Failure, Place};
 use crate::domain::ends::{examples_file, model_file};
 use crate::eval::learn::{Fold, Folds, cross_validate, expressible, learn};
 use crate::eval::nlu::{self, Case};
+use crate::ontology::Shape;
 use crate::understand::embedded::learned::Learned;
 use crate::understand::embedded::learned::train::fingerprint;
 
@@ -43,8 +44,8 @@ fn read(path: &Path) -> Result<String, Failure> {
     std::fs::read_to_string(path).map_err(|e| Failure::Other(format!("{}: {e}", path.display())))
 }
 
-fn cases(text: &str, name: &str) -> Result<Vec<Case>, Failure> {
-    nlu::read_cases(text.as_bytes()).map_err(|e| Failure::Other(format!("{name}: {e}")))
+fn cases(text: &str, name: &str, shape: &Shape) -> Result<Vec<Case>, Failure> {
+    nlu::read_cases(text.as_bytes(), shape).map_err(|e| Failure::Other(format!("{name}: {e}")))
 }
 
 /// Trains or cross-validates.
@@ -63,7 +64,7 @@ pub fn run(a: &Arguments) -> Result<bool, Failure> {
     }
     let mut all = vec![];
     for (name, text) in &texts {
-        all.extend(cases(text, name)?);
+        all.extend(cases(text, name, &domain.ontology.view)?);
     }
     if let Some(folds) = &a.folds {
         let parts = || folds.parse().map(Folds::Parts).map_err(|_| Failure::Other(format!("`{folds}` is no number of folds")));
@@ -78,7 +79,7 @@ pub fn run(a: &Arguments) -> Result<bool, Failure> {
     let taught = translator.with_learned(learned.clone());
     print_model(&learned, &written, all.len(), expressible(&taught, &all));
     for path in &a.test {
-        let report = nlu::evaluate(&taught, &cases(&read(path)?, &path.display().to_string())?);
+        let report = nlu::evaluate(&taught, &cases(&read(path)?, &path.display().to_string(), &domain.ontology.view)?);
         nlu::write_report(&report, &mut std::io::stdout().lock())?;
     }
     let file = model_file(&name);

@@ -35,14 +35,12 @@ pub struct Arguments {
 
 /// Verifies and prints; the answer tells whether nothing was violated.
 pub fn run(a: &Arguments) -> Result<bool, Failure> {
-    if let Some(flow) = a.name.as_deref().filter(|n| super::flow::is_flow(n)) {
-        return super::flow::verify(flow, a.json);
-    }
-    let place = Place { domain: a.name.clone().unwrap_or_else(|| a.place.domain.clone()), ..a.place.clone() };
+    let flow = a.name.clone().filter(|n| super::flow::is_flow(n)).or_else(|| a.place.flow.clone());
+    let place = Place { flow, domain: a.name.clone().or_else(|| a.place.domain.clone()), ..a.place.clone() };
     let domain = place.load()?;
     let report = verify::domain(&domain, a.depth, Duration::from_secs(a.seconds)).map_err(|e| Failure::Other(e.to_string()))?;
     if let Some(path) = a.dialogues.as_ref().filter(|_| !report.violations.is_empty()) {
-        std::fs::write(path, verify::dialogue(&place.domain, &report.violations)).map_err(|e| Failure::Other(format!("{}: {e}", path.display())))?;
+        std::fs::write(path, verify::dialogue(&place.name(), &report.violations)).map_err(|e| Failure::Other(format!("{}: {e}", path.display())))?;
     }
     if a.json {
         println!("{}", serde_json::to_string_pretty(&report).unwrap_or_default());

@@ -1,12 +1,13 @@
 //! `duologue why`: ask a store about any turn it ever took; the same questions as in `chat`.
 
 use std::fmt::Write;
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::common::{Failure, Place, join, split_atoms, state_lines};
+use super::common::{Failure, Place, join, split_atoms};
 use crate::facts::{self, SessionKey};
-use crate::state::State;
+use crate::ontology::Scope;
 use crate::term::Atom;
 use crate::turn::again::Again;
 use crate::turn::ask::WhatIf;
@@ -20,9 +21,9 @@ use crate::turn::{Act, Decided, Engine, Options, TurnRecord};
 pub struct Arguments {
     #[command(flatten)]
     place: Place,
-    /// The site.
-    #[arg(long, default_value = "main")]
-    site: String,
+    /// The site; otherwise `main`, and of a flow the one that bears its name.
+    #[arg(long)]
+    site: Option<String>,
     /// The session; without it the one that spoke last.
     #[arg(long)]
     session: Option<String>,
@@ -48,14 +49,16 @@ pub fn run(a: &Arguments) -> Result<bool, Failure> {
         return Err(Failure::Other(format!("there is no store `{}`: name the file of a conversation with --store", a.place.store)));
     }
     let store = facts::open_store(&a.place.store, a.place.rule())?;
-    let sessions = store.sessions(&a.site)?;
+    let domain = a.place.load()?;
+    let site = a.place.site(a.site.as_deref(), &domain);
+    let sessions = store.sessions(&site)?;
     if sessions.is_empty() {
         let sites = store.sites()?.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-        return Err(Failure::Other(format!("nobody spoke at the site `{}`; the store has: {sites}", a.site)));
+        return Err(Failure::Other(format!("nobody spoke at the site `{site}`; the store has: {sites}")));
     }
     let mut entries = vec![];
     loop {
-        let more = store.log(&a.site, entries.last().map_or(0, |e: &facts::Entry| e.seq), 500)?;
+        let more = store.log(&site, entries.last().map_or(0, |e: &facts::Entry| e.seq), 500)?;
         if more.is_empty() {
             break;
         }
@@ -74,7 +77,7 @@ pub fn run(a: &Arguments) -> Result<bool, Failure> {
         return Err(Failure::Other(format!("the session `{session}` took {turns} turns")));
     };
     let options = Options { remember: true, explain: a.json, ..a.place.options() };
-    let mut again = Again::new(&a.place.load()?, &a.site, a.place.rule(), options);
+    let mut again = Again::new(&domain, &site, a.place.rule(), options);
     let mut taken = None;
     for entry in entries.iter().take_while(|e| e.seq <= asked) {
         taken = again.take(entry).map_err(|e| Failure::Other(e.to_string()))?.or(taken);
@@ -84,10 +87,10 @@ pub fn run(a: &Arguments) -> Result<bool, Failure> {
         println!("(the rules have changed since: this turn is decided differently today; `duologue replay {}` shows it)", a.place.store);
     }
     let is = taken.is.map_err(|e| Failure::Other(e.to_string()))?;
-    let (engine, key) = (again.engine(), SessionKey::new(&a.site, &session));
+    let (engine, key) = (again.engine(), SessionKey::new(&site, &session));
     if let (Some(predicates), true) = (&a.r#if, a.json) {
         let answer = match engine.what_if(&key, &is.role, &split_atoms(predicates)).map_err(|e| Failure::Other(e.to_string()))? {
-            WhatIf::Said { record, .. } => told(&record),
+            WhatIf::Said { record, .. } => told(&record, engine),
             WhatIf::Earlier { role, changes, gone, come, text } => {
                 json!({ "said_before_by": role, "changes": changes, "gone": gone, "come": come, "text": text })
             }
@@ -100,14 +103,14 @@ pub fn run(a: &Arguments) -> Result<bool, Failure> {
         return Ok(true);
     }
     if a.json {
-        println!("{}", told(&is));
+        println!("{}", told(&is, engine));
         return Ok(true);
     }
     let answer = match (&a.not, &a.r#if) {
         (Some(atom), _) => why_not(engine, &key, atom),
         (_, Some(predicates)) => what_if(engine, &key, &is.role, predicates),
         _ => {
-            println!("{} #{epoch}, turn {}, {}: {}", session, is.turn, is.role, is.said.clone().unwrap_or_else(|| is.arrived.join(" ")));
+            println!("{} #{epoch}, turn {}, {}: {}", session, is.turn, is.role, is.said.clone().unwrap_or_else(|| is.arrived_text()));
             println!("{}\n", is.text);
             because(engine, &key, a.action.as_deref().unwrap_or_default())
         }
@@ -116,24 +119,33 @@ pub fn run(a: &Arguments) -> Result<bool, Failure> {
     Ok(true)
 }
 
-fn told(record: &TurnRecord) -> Value {
+fn told(record: &TurnRecord, engine: &Engine) -> Value {
     json!({ "turn": record.turn, "role": record.role, "predicates": record.predicates, "actions": record.actions, "effects": record.effects,
-        "refused": record.refused, "text": record.text, "state": record.state, "why": record.why })
+        "refused": record.refused, "text": record.text, "state": engine.domain().ontology.view.shown(&record.view), "why": record.why })
 }
 
 /// Why the last decision of a session has its actions: each in a sentence, or those that hold `which` as whole proofs.
 pub fn because(engine: &Engine, key: &SessionKey, which: &str) -> Result<String, String> {
-    let Some(decided) = engine.decided(key) else { return Err("nothing was decided in this lane yet".to_owned()) };
-    let told = |a: &Atom| engine.told_by(&decided, a);
+    let rounds = decided(engine, key)?;
     let mut out = String::new();
-    for act in decided.acts.iter().filter(|act| which.is_empty() || act.action.to_string().contains(which)) {
-        let Some(proof) = decided.outcome.why(&act.shown()) else { continue };
-        let _ = match which {
-            "" => writeln!(out, "{}\n  {}{}", act.action, proof.sentence(&told), together(engine, &decided, act)),
-            _ => write!(out, "{}", proof.tree(&told)),
-        };
+    for decided in &rounds {
+        let told = |a: &Atom| engine.told_by(decided, a);
+        for act in decided.acts.iter().filter(|act| which.is_empty() || act.action.to_string().contains(which)) {
+            let Some(proof) = decided.outcome.why(&act.shown()) else { continue };
+            let _ = match which {
+                "" => writeln!(out, "{}\n  {}{}", act.action, proof.sentence(&told), together(engine, decided, act)),
+                _ => write!(out, "{}", proof.tree(&told)),
+            };
+        }
     }
-    if out.is_empty() { Err(format!("the last reply has no action `{which}`; its actions are {}", actions(&decided.acts))) } else { Ok(out) }
+    let acts: Vec<Act> = rounds.iter().flat_map(|d| d.acts.iter().cloned()).collect();
+    if out.is_empty() { Err(format!("the last reply has no action `{which}`; its actions are {}", actions(&acts))) } else { Ok(out) }
+}
+
+/// The decisions of the session's last turn, round by round.
+fn decided(engine: &Engine, key: &SessionKey) -> Result<Vec<Arc<Decided>>, String> {
+    let rounds = engine.rounds_decided(key);
+    if rounds.is_empty() { Err("nothing was decided in this lane yet".to_owned()) } else { Ok(rounds) }
 }
 
 /// Which requests do not go together, where the action refuses one.
@@ -153,18 +165,25 @@ fn actions(acts: &[Act]) -> String {
 
 /// What kept the rules from deriving an action or any other atom in the last decision of a session.
 pub fn why_not(engine: &Engine, key: &SessionKey, text: &str) -> Result<String, String> {
-    let Some(decided) = engine.decided(key) else { return Err("nothing was decided in this lane yet".to_owned()) };
+    let rounds = decided(engine, key)?;
     if text.is_empty() {
         return Err("say what did not come about, such as /whynot recommend(_,\"Bean Burrito\"); _ stands for anything".to_owned());
     }
-    Ok(engine.why_not(&decided, text)?.text(&|a: &Atom| engine.told_by(&decided, a)))
+    let mut out = String::new();
+    for (n, decided) in rounds.iter().enumerate() {
+        if rounds.len() > 1 {
+            let _ = writeln!(out, "{}:", if n == 0 { "when it was said" } else { "when the call had come back" });
+        }
+        out.push_str(&engine.why_not(decided, text)?.text(&|a: &Atom| engine.told_by(decided, a)));
+    }
+    Ok(out)
 }
 
 /// What a turn would come to, decided on a copy of the facts and thrown away.
 pub fn what_if(engine: &Engine, key: &SessionKey, role: &str, text: &str) -> Result<String, String> {
     let mut out = String::new();
     let _ = match engine.what_if(key, role, &split_atoms(text)).map_err(|e| e.to_string())? {
-        WhatIf::Said { record, before } => said(&mut out, &record, &before),
+        WhatIf::Said { record, before } => said(&mut out, engine, &record, &before),
         WhatIf::Earlier { role, changes, gone, come, text } => {
             let changes = if changes.is_empty() { "it changes nothing".to_owned() } else { changes.join("; ") };
             let same = gone.is_empty() && come.is_empty();
@@ -177,16 +196,20 @@ pub fn what_if(engine: &Engine, key: &SessionKey, role: &str, text: &str) -> Res
     Ok(out)
 }
 
-fn said(out: &mut String, record: &TurnRecord, before: &State) -> std::fmt::Result {
+fn said(out: &mut String, engine: &Engine, record: &TurnRecord, before: &[Atom]) -> std::fmt::Result {
     writeln!(out, "it would say: {}\n  actions: {}", record.text, join(&record.actions))?;
-    let (was, is) = (state_lines(before), state_lines(&record.state));
+    let lines = |view: &[Atom]| engine.domain().ontology.view.text(view).unwrap_or_else(|e| vec![e.to_string()]);
+    let (was, is) = (lines(before), lines(&record.view));
     for line in was.iter().filter(|l| !is.contains(l)) {
         writeln!(out, "  - {line}")?;
     }
     for line in is.iter().filter(|l| !was.contains(l)) {
         writeln!(out, "  + {line}")?;
     }
-    for effect in record.effects.iter().filter(|e| !e.contains(" session ")) {
+    for call in record.under_way() {
+        writeln!(out, "  it would call {} with {}", call.function, json!(call.inputs))?;
+    }
+    for effect in record.effects.iter().filter(|e| e.scope != Scope::Session) {
         writeln!(out, "  for everybody: {effect}")?;
     }
     record.ended.as_ref().map_or(Ok(()), |end| writeln!(out, "  the conversation would end: {end}"))

@@ -11,9 +11,12 @@ use crate::understand::embedded::Embedded;
 use crate::understand::embedded::data::DomainFiles;
 use crate::understand::embedded::learned::Learned;
 use crate::understand::embedded::learned::train::fingerprint;
+use crate::understand::flow::Ear;
 use crate::understand::llm::names::Names;
 use crate::understand::llm::prompt::Prompts;
 use crate::understand::llm::{LlmUnderstand, Settings};
+use crate::understand::question::Judge;
+use crate::understand::spot::Spotter;
 
 /// The labelled utterances that a domain's learned model comes from.
 pub fn examples_file(domain: &str) -> String {
@@ -47,6 +50,11 @@ pub fn stale_model(files: &super::Files, domain: &str) -> Option<Diagnostic> {
 }
 
 impl Domain {
+    /// The listener of a program; whoever judges answers its conditions in free words.
+    pub fn ear(&self, judge: Arc<dyn Judge>) -> Option<Ear> {
+        Some(Ear::new(self.program.as_ref()?.graph()?, self.guards.clone(), judge))
+    }
+
     /// The embedded translator with what it learned; a domain without a lexicon has none.
     pub fn embedded(&self) -> Result<Option<Embedded>, Vec<Diagnostic>> {
         let Some(translator) = self.patterns()? else { return Ok(None) };
@@ -65,6 +73,13 @@ impl Domain {
         let (Some(english), Some(lexicon)) = (source("kb/core/english.yaml".to_owned()), source(format!("kb/{name}/lexicon.yaml"))) else { return Ok(None) };
         let synonyms = source(format!("kb/{name}/synonyms.yaml")).unwrap_or_else(|| Source::new("synonyms.yaml", ""));
         Embedded::load(&self.ontology, &DomainFiles { english, lexicon, synonyms }, self.facts.iter()).map(Some)
+    }
+
+    /// The translator that spots what stands in loose talk; a domain without a file of spots has none.
+    pub fn spotter(&self) -> Result<Option<Spotter>, Vec<Diagnostic>> {
+        let path = format!("kb/{}/spots.yaml", self.ontology.domain);
+        let Some(text) = self.files.read(&path) else { return Ok(None) };
+        Spotter::load(&Source::new(&path, &text), &self.ontology, self.facts.iter()).map(Some)
     }
 
     /// A translator that asks a model.

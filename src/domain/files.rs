@@ -47,9 +47,15 @@ impl Files {
     pub fn domains(&self) -> Vec<String> {
         let mut names: BTreeSet<String> =
             BUILT_IN.iter().filter_map(|(n, _)| n.strip_prefix("kb/")?.strip_suffix("/ontology.yaml")).map(str::to_owned).collect();
-        if let Some(entries) = self.folder.as_ref().and_then(|f| std::fs::read_dir(f.join("kb")).ok()) {
-            names.extend(entries.flatten().filter(|e| e.path().join("ontology.yaml").exists()).map(|e| e.file_name().to_string_lossy().into_owned()));
-        }
+        names.extend(self.own_domains());
         names.into_iter().collect()
+    }
+
+    /// The domains of the folder of one's own, sorted.
+    pub fn own_domains(&self) -> Vec<String> {
+        let Some(entries) = self.folder.as_ref().and_then(|f| std::fs::read_dir(f.join("kb")).ok()) else { return vec![] };
+        let own: BTreeSet<String> =
+            entries.flatten().filter(|e| e.path().join("ontology.yaml").exists()).map(|e| e.file_name().to_string_lossy().into_owned()).collect();
+        own.into_iter().collect()
     }
 }

@@ -28,9 +28,9 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         Self {
-            sizes: vec![0, 10_000, 100_000],
-            engines: vec![Engine::Fast, Engine::Confirm, Engine::Clingo, Engine::Whole, Engine::Proofs],
-            rounds: 20,
+            sizes: vec![0, 10_000],
+            engines: vec![Engine::Fast, Engine::Check, Engine::Confirm, Engine::Clingo, Engine::Whole, Engine::Proofs],
+            rounds: 10,
             only: None,
         }
     }
@@ -72,13 +72,14 @@ struct Call {
 }
 
 /// Measures the calls of a domain.
-pub fn reason(domain: &Domain, options: &Options) -> Result<Report, BenchError> {
+pub fn reason(domain: &Domain, options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Report, BenchError> {
     let file = format!("kb/{}/bench.yaml", domain.ontology.domain);
     let wrong = |message: String| BenchError::Cases { file: file.clone(), message };
     let text = domain.files.read(&file).ok_or_else(|| wrong("there is no such file".into()))?;
     let calls: Vec<Call> = serde_saphyr::from_str(&text).map_err(|e| wrong(e.to_string()))?;
     let mut cases = Vec::new();
     for size in &options.sizes {
+        progress(&format!("a knowledge base of {size} facts"));
         let kb = scaled(&domain.facts, *size);
         let mut bases = std::collections::BTreeMap::new();
         for call in calls.iter().filter(|c| options.only.as_ref().is_none_or(|o| c.name.contains(o.as_str()))) {
@@ -95,12 +96,12 @@ pub fn reason(domain: &Domain, options: &Options) -> Result<Report, BenchError> 
             cases.push(Case { name: call.name.clone(), kb_facts: kb.len(), base, facts });
         }
     }
-    let rows = run(&cases, &options.engines, options.rounds)?;
+    let rows = run(&cases, &options.engines, options.rounds, progress)?;
     Ok(Report { domain: domain.ontology.domain.to_string(), rows, turns: None })
 }
 
 /// Measures the decisions of all turns of dialogues.
-pub fn turns(domain: &Domain, dialogues: &[Dialogue]) -> Result<Turns, ReasonError> {
+pub fn turns(domain: &Domain, dialogues: &[Dialogue], progress: &mut dyn FnMut(&str)) -> Result<Turns, ReasonError> {
     let mut cases = Vec::new();
     for d in dialogues {
         let options = crate::turn::Options { reasoner: Reasoner::Fast, remember: true, ..crate::turn::Options::default() };
@@ -116,7 +117,7 @@ pub fn turns(domain: &Domain, dialogues: &[Dialogue]) -> Result<Turns, ReasonErr
             }
         }
     }
-    of_turns(&cases)
+    of_turns(&cases, progress)
 }
 
 impl Report {
@@ -141,6 +142,12 @@ impl Report {
             out.push_str(&format!("\nturns of the dialogues: {}\n{:<10} {:>10} {:>10} {:>10}\n", t.turns, "engine", "p50 µs", "p90 µs", "most µs"));
             for (engine, p50, p90, most) in &t.engines {
                 out.push_str(&format!("{:<10} {p50:>10.1} {p90:>10.1} {most:>10.1}\n", format!("{engine:?}").to_lowercase()));
+            }
+            for (one, other) in [(Engine::Check, Engine::Fast), (Engine::Check, Engine::Clingo), (Engine::Confirm, Engine::Clingo)] {
+                if let Some((p50, p90)) = t.ratio(one, other) {
+                    let names = format!("{one:?} : {other:?}").to_lowercase();
+                    out.push_str(&format!("{names:<18} {p50:>6.3} at p50, {p90:.3} at p90\n"));
+                }
             }
         }
         out

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::invariants::Invariants;
+use crate::conversation::{Part, View};
 use crate::facts::{SessionKey, Store};
+use crate::ontology::shape::values_of;
 use crate::reason::proof::check;
-use crate::state::{Line, State};
 use crate::term::{Atom, Term};
 use crate::turn::{Engine, Said, TurnRecord};
 
@@ -168,14 +169,18 @@ pub fn run(dialogue: &Dialogue, engine: &Engine, words: bool, invariants: Option
     run_and(dialogue, engine, words, invariants, &mut |_, _| vec![])
 }
 
-/// What is wrong with the proofs of a session's last decision; the engine must remember decisions.
+/// What is wrong with the proofs of a session's last turn, in any of its rounds; the engine must remember decisions.
 pub fn flaws_of_proofs(engine: &Engine, key: &SessionKey) -> Vec<String> {
-    let Some(decided) = engine.decided(key) else { return vec!["proofs: the decision is not remembered".to_owned()] };
-    match check::decision(&decided.outcome) {
-        Ok(Ok(_)) => vec![],
-        Ok(Err(flaw)) => vec![format!("proofs: {flaw}")],
-        Err(e) => vec![format!("proofs: {e}")],
+    let rounds = engine.rounds_decided(key);
+    if rounds.is_empty() {
+        return vec!["proofs: the decision is not remembered".to_owned()];
     }
+    let flaw = |outcome: &crate::reason::Outcome| match check::decision(outcome) {
+        Ok(Ok(_)) => None,
+        Ok(Err(flaw)) => Some(format!("proofs: {flaw}")),
+        Err(e) => Some(format!("proofs: {e}")),
+    };
+    rounds.iter().filter_map(|d| flaw(&d.outcome)).collect()
 }
 
 /// The same, with something else to look at after every turn; what it says are differences.
@@ -191,7 +196,7 @@ pub fn run_and(
         return out;
     }
     let mut lives: Vec<(String, u64, String)> = vec![];
-    let mut states: BTreeMap<(String, u64), State> = BTreeMap::new();
+    let mut states: BTreeMap<(String, u64), View> = BTreeMap::new();
     for (n, step) in dialogue.steps.iter().enumerate() {
         let session = step.session.clone().unwrap_or_else(|| step.who.clone());
         let key = SessionKey::new("test", &session);
@@ -200,7 +205,7 @@ pub fn run_and(
         out.turns += 1;
         let mut differ = |what: String, record: Option<&TurnRecord>| {
             let actions = record.map(|r| r.actions.iter().map(ToString::to_string).collect()).unwrap_or_default();
-            let heard = record.map(|r| r.arrived.join(" ")).unwrap_or_default();
+            let heard = record.map(|r| r.arrived_text()).unwrap_or_default();
             out.differences.push(Difference {
                 step: n + 1,
                 said: if words { format!("{} [{heard}]", step.say) } else { step.parsed.join(" ") },
@@ -226,7 +231,7 @@ pub fn run_and(
                 if !lives.iter().any(|(s, e, _)| (s, *e) == (&life.0, life.1)) {
                     lives.push((session, record.epoch, step.who.clone()));
                 }
-                states.insert(life, record.state);
+                states.insert(life, engine.domain().ontology.view.view(record.view));
             }
         }
     }
@@ -289,10 +294,10 @@ fn same_all(patterns: &[Term], terms: &[Term]) -> bool {
     patterns.len() == terms.len() && patterns.iter().zip(terms).all(|(p, t)| same(p, t))
 }
 
-fn at_the_end(last: &Final, engine: &Engine, lives: &[(String, u64, String)], states: &BTreeMap<(String, u64), State>) -> Vec<String> {
+fn at_the_end(last: &Final, engine: &Engine, lives: &[(String, u64, String)], states: &BTreeMap<(String, u64), View>) -> Vec<String> {
     let mut out = vec![];
     if let Some(expected) = &last.orders {
-        let with_orders: Vec<&State> = lives.iter().filter_map(|(s, e, _)| states.get(&(s.clone(), *e))).filter(|s| s.price.is_some()).collect();
+        let with_orders: Vec<&View> = lives.iter().filter_map(|(s, e, _)| states.get(&(s.clone(), *e))).filter(|s| price(s).is_some()).collect();
         if with_orders.len() != expected.len() {
             out.push(format!("expected {} orders, there are {}", expected.len(), with_orders.len()));
         }
@@ -343,23 +348,27 @@ fn sets_differ(what: &str, expected: &BTreeSet<String>, actual: &BTreeSet<String
     (!missing.is_empty() || !extra.is_empty()).then(|| format!("{what}: missing [{}], beyond [{}]", missing.join(" "), extra.join(" ")))
 }
 
-fn order_differs(expected: &FinalOrder, state: &State) -> Option<String> {
-    if expected.status != state.status {
-        return Some(format!("expected {}, is {}", expected.status, state.status));
+/// What a conversation costs, if the domain shows it.
+fn price(view: &View) -> Option<i64> {
+    values_of(view.atoms(), "price").next().and_then(Term::as_int).map(i64::from)
+}
+
+fn order_differs(expected: &FinalOrder, view: &View) -> Option<String> {
+    let status = values_of(view.atoms(), "status").next().and_then(Term::as_name).unwrap_or_default();
+    if expected.status != status {
+        return Some(format!("expected {}, is {status}", expected.status));
     }
     if expected.status == "cancelled" {
         return None;
     }
-    if expected.price.is_some() && expected.price != state.price {
-        return Some(format!("expected price {:?}, is {:?}", expected.price, state.price));
+    if expected.price.is_some() && expected.price != price(view) {
+        return Some(format!("expected price {:?}, is {:?}", expected.price, price(view)));
     }
     let wanted: Vec<_> =
         expected.items.iter().map(|i| shape(&i.item, &i.mods, i.parts.iter().map(|p| (p.slot.clone(), p.dish.clone(), p.mods.clone())).collect())).collect();
-    let actual: Vec<_> = state
-        .order
-        .iter()
-        .map(|l: &Line| shape(&l.item, &l.mods, l.parts.iter().map(|p| (p.slot.clone(), p.dish.clone(), p.mods.clone())).collect()))
-        .collect();
+    let texts = |changes: &[Atom]| changes.iter().map(ToString::to_string).collect::<Vec<_>>();
+    let part = |p: &Part| (p.slot.to_string(), p.fill.as_deref().map(str::to_owned), texts(&p.changes));
+    let actual: Vec<_> = view.lines().iter().map(|l| shape(&l.item, &texts(&l.changes), l.parts.iter().map(part).collect())).collect();
     let (mut a, mut b) = (wanted, actual);
     a.sort();
     b.sort();

@@ -77,9 +77,8 @@ impl Invariants {
             out.push(format!("rights: a {} changed the shared fact {a}", before.role));
         }
         // A conversation's end may commit what others collected, so only direct changes count here.
-        for effect in record.effects.iter().filter(|e| e.contains(" kb ")) {
-            let fact = effect.splitn(3, ' ').nth(2).and_then(|t| Atom::parse(t).ok());
-            if fact.is_none_or(|a| !may(Scope::Kb, &a)) {
+        for effect in record.effects.iter().filter(|e| e.scope == Scope::Kb) {
+            if !may(Scope::Kb, &effect.fact) {
                 out.push(format!("rights: a {} changed the kb: {effect}", before.role));
             }
         }
@@ -94,13 +93,7 @@ impl Invariants {
         }
         facts.extend(before.session.iter().chain(&before.shared).map(|f| Atom::new("before", vec![f.to_term()])));
         facts.push(Atom::new("role", vec![Term::constant(&before.role)]));
-        if let Some(price) = record.state.price.and_then(|p| i32::try_from(p).ok()) {
-            facts.push(Atom::new("view", vec![Term::constant("price"), Term::Int(price)]));
-        }
-        facts.push(Atom::new(
-            "view",
-            vec![Term::constant("status"), Term::constant(if record.state.status.is_empty() { "none" } else { &record.state.status })],
-        ));
+        facts.extend(record.view.iter().cloned());
         match self.violations(store, before, &shared, &facts) {
             Ok((found, names)) => {
                 out.extend(found);

@@ -29,7 +29,7 @@ pub struct Fold {
 
 /// Cases as the training takes them.
 pub fn utterances<'c>(cases: impl Iterator<Item = &'c Case>) -> Vec<Utterance> {
-    cases.map(|c| Utterance { context: c.context.of_role(&c.role), text: c.text.clone(), gold: c.gold.clone() }).collect()
+    cases.map(|c| Utterance { context: c.context.clone(), text: c.text.clone(), gold: c.gold.clone() }).collect()
 }
 
 /// Learns from cases.
@@ -70,7 +70,7 @@ pub fn cross_validate(translator: &Embedded, cases: &[Case], folds: Folds, only:
 /// How many cases labels can express: their predicates come out again when they are turned into labels and back.
 pub fn expressible(translator: &Embedded, cases: &[Case]) -> usize {
     let same = |c: &&Case| {
-        let Some((mut got, _)) = translator.through_labels(&c.text, &c.context.of_role(&c.role), &c.gold) else { return false };
+        let Some((mut got, _)) = translator.through_labels(&c.text, &c.context, &c.gold) else { return false };
         let mut gold = c.gold.clone();
         got.sort();
         gold.sort();

@@ -1,8 +1,8 @@
 //! MultiWOZ: several domains in one dialogue, decided by rules, scored as the benchmark's own evaluator does.
 //!
-//! Data flow: `data` (dialogues, goals, recorded states) → `track` or recorded states → `agent` (cues, table
-//! counts, rules, texts) → `score`. Inform and success reward placeholders that are merely mentioned, so every
-//! report carries the degenerate bounds beside the result.
+//! Data flow: `data` (dialogues, goals, recorded states) → `client` (the turns of the domain `multiwoz`, and their replies with placeholders) →
+//! `score`. Inform and success reward placeholders that are merely mentioned, so the result tells contact data only to who asks, a row beside it
+//! volunteers them, and degenerate systems are scored like the result.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,27 +12,23 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-mod agent;
 mod bleu;
+mod client;
 mod convention;
-pub mod cues;
 pub mod data;
 mod detokenise;
-mod flows;
 pub mod fuzzy;
-mod say;
 pub mod score;
-mod track;
 pub mod values;
 pub mod venues;
 
-pub use agent::{Agent, Move};
+pub use client::{Client, Move};
 
+use crate::domain::Files;
 use crate::reason::Reasoner;
 use convention::Convention;
 use data::{Dialogue, State};
 use score::{Said, Saids, Scores, score};
-use track::Tracker;
 use values::{Spellings, slot_name};
 use venues::Venues;
 
@@ -70,8 +66,18 @@ pub enum States {
     /// The recorded ones.
     #[default]
     Oracle,
-    /// Tracked from the user's words and the replies before them.
+    /// The domain's own, from the user's words and the replies before them.
     Own,
+}
+
+/// Whether contact data are told before anybody asks for them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Manner {
+    /// Only to who asks.
+    #[default]
+    Withholds,
+    /// With every offer.
+    Volunteers,
 }
 
 /// What to evaluate.
@@ -89,6 +95,8 @@ pub struct Args {
     pub system: Option<PathBuf>,
     /// Only dialogues whose fold (0 to 99, by id) lies in this range.
     pub folds: std::ops::Range<u32>,
+    /// Where the domain is read from.
+    pub files: Files,
     /// Write our turns here, in the form the benchmark's evaluator reads.
     pub predictions: Option<PathBuf>,
 }
@@ -102,6 +110,7 @@ impl Default for Args {
             reasoner: Reasoner::Fast,
             system: None,
             folds: 0..100,
+            files: Files::built_in(),
             predictions: None,
         }
     }
@@ -116,13 +125,16 @@ pub struct Report {
     pub states: States,
     /// Which replies stand in the history.
     pub history: &'static str,
-    /// The result, with the domains the system says it talks about.
+    /// The result, with the domains the system says it talks about; contact data are told to who asks.
     pub scores: Scores,
+    /// The same where contact data are told with every offer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub volunteering: Option<Scores>,
     /// The same with domains estimated from changes of the state, as for systems that do not say.
     pub estimated_domains: Scores,
     /// The result on dialogues with one domain in their goal.
     pub single_domain: Scores,
-    /// What trivial systems reach on the same dialogues.
+    /// What trivial systems reach on the same dialogues, with the domains that the result talks about.
     pub bounds: BTreeMap<&'static str, Scores>,
 }
 
@@ -130,6 +142,7 @@ pub struct Report {
 #[derive(Debug)]
 pub struct Benchmark {
     spellings: Arc<Spellings>,
+    convention: Arc<Convention>,
     venues: Venues,
     /// The dialogues.
     pub dialogues: Vec<Dialogue>,
@@ -146,13 +159,13 @@ impl Benchmark {
     /// Reads the data directory.
     pub fn read(data: &Path, split: &str) -> Result<Self, MultiwozError> {
         let spellings = Arc::new(
-            Spellings::parse(include_str!("../../kb/multiwoz/normalise.json"))
-                .map_err(|e| MultiwozError::Syntax { file: "normalise.json".to_owned(), why: e.to_string() })?,
+            Spellings::parse(include_str!("multiwoz/spellings.json"))
+                .map_err(|e| MultiwozError::Syntax { file: "spellings.json".to_owned(), why: e.to_string() })?,
         );
         let convention = Arc::new(Convention::built_in()?);
         let venues = Venues::read(data, &spellings, &convention)?;
         let dialogues = data::dialogues(data, split, &spellings, &convention)?;
-        Ok(Self { spellings, venues, dialogues })
+        Ok(Self { spellings, convention, venues, dialogues })
     }
 
     /// A response in the form responses are compared in.
@@ -192,36 +205,32 @@ impl Benchmark {
         Ok(all)
     }
 
-    /// What the rules do on every dialogue.
-    pub fn run(&self, agent: &Agent, states: States) -> Result<Saids, MultiwozError> {
-        let tracker = Tracker::new(&self.venues)?;
-        let mut out = Saids::new();
-        for d in &self.dialogues {
-            let known: Vec<State> = match states {
-                States::Oracle => d.turns.iter().map(|t| t.known.clone()).collect(),
-                States::Own => tracker.track(d, agent.cues(), &self.spellings),
-            };
-            let moves = agent.moves(d, &known, &self.venues)?;
-            let mut said = agent.said(&moves, |r| self.normal(r));
-            if states == States::Own {
-                said.iter_mut().zip(known).for_each(|(s, k)| s.state = Some(k));
-            }
-            out.insert(d.id.clone(), said);
-        }
-        Ok(out)
+    /// The domain at work on these data.
+    pub fn client(&self, files: &Files, reasoner: Reasoner, manner: Manner) -> Result<Client, MultiwozError> {
+        Client::new(files, reasoner, manner, &self.spellings, &self.convention)
     }
 
-    /// Systems that understand nothing, and the recorded replies themselves.
-    pub fn bounds(&self) -> BTreeMap<&'static str, Scores> {
-        let constant = |response: &str| -> Saids {
-            let said = |d: &Dialogue| d.turns.iter().map(|_| Said { response: response.to_owned(), ..Said::default() }).collect();
-            self.dialogues.iter().map(|d| (d.id.clone(), said(d))).collect()
+    /// What the domain does on every dialogue.
+    pub fn run(&self, client: &Client, states: States) -> Result<Saids, MultiwozError> {
+        let turns = |d: &Dialogue| Ok((d.id.clone(), client.said(&client.moves(d, states)?, states, |r| self.normal(r))));
+        self.dialogues.iter().map(turns).collect()
+    }
+
+    /// Systems that understand nothing, and the recorded replies themselves, with the states and domains of a system; where it has none, with
+    /// recorded states and estimated domains.
+    pub fn bounds(&self, like: &Saids) -> BTreeMap<&'static str, Scores> {
+        let said = |d: &Dialogue, n: usize, response: &str| {
+            let own = like.get(&d.id).and_then(|turns| turns.get(n)).cloned().unwrap_or_default();
+            Said { response: response.to_owned(), words: response.to_owned(), ..own }
         };
-        let recorded = |d: &Dialogue| d.turns.iter().map(|t| Said { response: t.reference.clone(), ..Said::default() }).collect();
+        let of = |response: &dyn Fn(&data::Turn) -> String| -> Scores {
+            let turns = |d: &Dialogue| d.turns.iter().enumerate().map(|(n, t)| said(d, n, &response(t))).collect();
+            self.score(&self.dialogues.iter().map(|d| (d.id.clone(), turns(d))).collect())
+        };
         BTreeMap::from([
-            ("every placeholder in every turn", self.score(&constant("NAME TRAINID PHONE ADDRESS POST REFERENCE"))),
-            ("one polite sentence in every turn", self.score(&constant("is there anything else i can help you with today?"))),
-            ("the recorded replies", self.score(&self.dialogues.iter().map(|d| (d.id.clone(), recorded(d))).collect())),
+            ("every placeholder in every turn", of(&|_| "NAME TRAINID PHONE ADDRESS POST REFERENCE".to_owned())),
+            ("one polite sentence in every turn", of(&|_| "is there anything else i can help you with today?".to_owned())),
+            ("the recorded replies", of(&|t| t.reference.clone())),
         ])
     }
 }
@@ -232,7 +241,11 @@ pub fn run(args: &Args) -> Result<Report, MultiwozError> {
     benchmark.dialogues.retain(|d| args.folds.contains(&fold(&d.id)));
     let said = match &args.system {
         Some(file) => benchmark.system(file)?,
-        None => benchmark.run(&Agent::new(args.reasoner)?, args.states)?,
+        None => benchmark.run(&benchmark.client(&args.files, args.reasoner, Manner::Withholds)?, args.states)?,
+    };
+    let volunteering = match &args.system {
+        Some(_) => None,
+        None => Some(benchmark.score(&benchmark.run(&benchmark.client(&args.files, args.reasoner, Manner::Volunteers)?, args.states)?)),
     };
     if let Some(file) = &args.predictions {
         write(file, &said)?;
@@ -240,10 +253,10 @@ pub fn run(args: &Args) -> Result<Report, MultiwozError> {
     let scores = benchmark.score(&said);
     let silent: Saids = said.iter().map(|(id, turns)| (id.clone(), turns.iter().map(|t| Said { active: None, ..t.clone() }).collect())).collect();
     let estimated_domains = benchmark.score(&silent);
-    let bounds = benchmark.bounds();
+    let bounds = benchmark.bounds(&said);
     benchmark.dialogues.retain(|d| d.goals.len() == 1);
     let single_domain = benchmark.score(&said);
-    Ok(Report { split: args.split.clone(), states: args.states, history: "recorded replies", scores, estimated_domains, single_domain, bounds })
+    Ok(Report { split: args.split.clone(), states: args.states, history: "recorded replies", scores, volunteering, estimated_domains, single_domain, bounds })
 }
 
 fn write(file: &Path, said: &Saids) -> Result<(), MultiwozError> {
@@ -272,6 +285,9 @@ impl fmt::Display for Report {
         let mut row =
             |name: &str, s: &Scores| writeln!(f, "{name:<36}{:>5}{:>9.1}{:>9.1}{:>8.2}{:>10.2}", s.dialogues, s.inform, s.success, s.bleu, s.combined);
         row("result", &self.scores)?;
+        if let Some(volunteering) = &self.volunteering {
+            row("  with contact data told unasked", volunteering)?;
+        }
         row("  with estimated active domains", &self.estimated_domains)?;
         row("  on single-domain goals", &self.single_domain)?;
         for (name, bound) in &self.bounds {

@@ -6,54 +6,58 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
-use crate::state::Line;
+use crate::ontology::Shape;
+use crate::ontology::shape::NotOfShape;
 use crate::term::Atom;
 use crate::understand::embedded::Embedded;
 use crate::understand::{Context, Heard, Understand, Unsure};
 
-/// A labelled utterance, one JSON line of a data set.
-#[derive(Clone, Debug, Deserialize)]
+/// A labelled utterance of a data set.
+#[derive(Clone, Debug)]
 pub struct Case {
     /// Its name.
     pub id: String,
     /// The speaker's role.
     pub role: String,
     /// What the listener knows.
-    #[serde(default)]
-    pub context: CaseContext,
+    pub context: Context,
     /// The words.
     pub text: String,
     /// What they mean, in any order.
     pub gold: Vec<Atom>,
     /// Kinds of difficulty.
-    #[serde(default)]
     pub tags: Vec<String>,
 }
 
-/// The context of a case or of a request.
-#[derive(Clone, Debug, Default, Deserialize)]
-pub struct CaseContext {
-    /// The engine's last actions.
+/// A case as its JSON line has it.
+#[derive(Deserialize)]
+struct CaseLine {
+    id: String,
+    role: String,
     #[serde(default)]
-    pub last_actions: Vec<Atom>,
-    /// The conversation's order.
+    context: ContextText,
+    text: String,
+    gold: Vec<Atom>,
     #[serde(default)]
-    pub order: Vec<Line>,
-    /// The speaker's predicates of the turn before.
-    #[serde(default)]
-    pub said_before: Vec<Atom>,
+    tags: Vec<String>,
 }
 
-impl CaseContext {
-    /// The context as translators take it.
-    pub fn of_role(&self, role: &str) -> Context {
-        Context {
-            role: role.into(),
-            last_actions: self.last_actions.clone(),
-            order: self.order.clone(),
-            said_before: self.said_before.clone(),
-            ..Context::default()
-        }
+/// The context of a case or of a request. Beside what is named here it holds what the conversation shows, in the shape
+/// that the domain declares.
+#[derive(Default, Deserialize)]
+struct ContextText {
+    #[serde(default)]
+    last_actions: Vec<Atom>,
+    #[serde(default)]
+    said_before: Vec<Atom>,
+    #[serde(flatten)]
+    shown: serde_json::Map<String, serde_json::Value>,
+}
+
+impl ContextText {
+    fn read(self, role: &str, shape: &Shape) -> Result<Context, NotOfShape> {
+        let view = shape.view(shape.atoms(&self.shown)?);
+        Ok(Context { role: role.into(), last_actions: self.last_actions, said_before: self.said_before, view, ..Context::default() })
     }
 }
 
@@ -141,15 +145,18 @@ pub enum EvalError {
     },
 }
 
-/// Reads cases, one JSON object a line; empty lines are skipped.
-pub fn read_cases(reader: impl BufRead) -> Result<Vec<Case>, EvalError> {
+/// Reads cases, one JSON object a line; empty lines are skipped. `shape` is the domain's.
+pub fn read_cases(reader: impl BufRead, shape: &Shape) -> Result<Vec<Case>, EvalError> {
     let mut out = vec![];
     for (i, line) in reader.lines().enumerate() {
         let line = line?;
         if line.trim().is_empty() {
             continue;
         }
-        out.push(serde_json::from_str(&line).map_err(|e| EvalError::Line { line: i + 1, reason: e.to_string() })?);
+        let wrong = |reason: String| EvalError::Line { line: i + 1, reason };
+        let CaseLine { id, role, context, text, gold, tags } = serde_json::from_str(&line).map_err(|e| wrong(e.to_string()))?;
+        let context = context.read(&role, shape).map_err(|e| wrong(e.to_string()))?;
+        out.push(Case { id, role, context, text, gold, tags });
     }
     Ok(out)
 }
@@ -159,13 +166,13 @@ pub fn evaluate(translator: &dyn Understand, cases: &[Case]) -> Report {
     let mut report = Report::default();
     let mut times = vec![];
     for case in cases {
-        let context = case.context.of_role(&case.role);
+        let context = &case.context;
         // The best of three: what the machine does besides is not the translator's time.
         let mut heard = Heard::default();
         let mut best = u64::MAX;
         for _ in 0..3 {
             let begin = Instant::now();
-            heard = translator.understand(&case.text, &context);
+            heard = translator.understand(&case.text, context);
             best = best.min(u64::try_from(begin.elapsed().as_micros()).unwrap_or(u64::MAX));
         }
         times.push(best);
@@ -212,7 +219,7 @@ pub fn write_report(report: &Report, out: &mut dyn Write) -> std::io::Result<()>
 struct Request {
     id: serde_json::Value,
     #[serde(default)]
-    context: CaseContext,
+    context: ContextText,
     text: String,
     #[serde(default)]
     role: Option<String>,
@@ -233,15 +240,21 @@ struct Response {
     uncovered: Vec<String>,
 }
 
+fn request(line: &str, role: &str, shape: &Shape) -> Result<(Request, Context), String> {
+    let mut request: Request = serde_json::from_str(line).map_err(|e| e.to_string())?;
+    let context = std::mem::take(&mut request.context).read(request.role.as_deref().unwrap_or(role), shape).map_err(|e| e.to_string())?;
+    Ok((request, context))
+}
+
 /// Translates JSON lines of `{"id","context","text"}` to `{"id","predicates","confidence"}`; a line may name its own role.
-pub fn translate_lines(translator: &dyn Understand, role: &str, reader: impl BufRead, out: &mut dyn Write) -> Result<(), EvalError> {
+pub fn translate_lines(translator: &dyn Understand, shape: &Shape, role: &str, reader: impl BufRead, out: &mut dyn Write) -> Result<(), EvalError> {
     for (i, line) in reader.lines().enumerate() {
         let line = line?;
         if line.trim().is_empty() {
             continue;
         }
-        let request: Request = serde_json::from_str(&line).map_err(|e| EvalError::Line { line: i + 1, reason: e.to_string() })?;
-        let heard = translator.understand(&request.text, &request.context.of_role(request.role.as_deref().unwrap_or(role)));
+        let (request, context) = request(&line, role, shape).map_err(|reason| EvalError::Line { line: i + 1, reason })?;
+        let heard = translator.understand(&request.text, &context);
         let asked = |list: &[Unsure]| -> Vec<serde_json::Value> {
             let names = |u: &Unsure| u.candidates.iter().map(ToString::to_string).collect::<Vec<_>>();
             list.iter().map(|u| serde_json::json!({"said": u.said, "candidates": names(u), "readings": u.readings})).collect()
@@ -257,15 +270,15 @@ pub fn translate_lines(translator: &dyn Understand, role: &str, reader: impl Buf
 }
 
 /// For JSON lines as [`translate_lines`] takes them, the readings that each utterance was taken apart into.
-pub fn readings(translator: &Embedded, role: &str, reader: impl BufRead, out: &mut dyn Write) -> Result<(), EvalError> {
+pub fn readings(translator: &Embedded, shape: &Shape, role: &str, reader: impl BufRead, out: &mut dyn Write) -> Result<(), EvalError> {
     for (i, line) in reader.lines().enumerate() {
         let line = line?;
         if line.trim().is_empty() {
             continue;
         }
-        let request: Request = serde_json::from_str(&line).map_err(|e| EvalError::Line { line: i + 1, reason: e.to_string() })?;
+        let (request, context) = request(&line, role, shape).map_err(|reason| EvalError::Line { line: i + 1, reason })?;
         writeln!(out, "{}", request.text)?;
-        for reading in translator.readings(&request.text, &request.context.of_role(request.role.as_deref().unwrap_or(role))) {
+        for reading in translator.readings(&request.text, &context) {
             writeln!(out, "  {reading}")?;
         }
     }

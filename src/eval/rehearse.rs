@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::star::{self, Protocol, States};
 use crate::diag::Source;
-use crate::lang::refine::{Failed, Measure};
+use crate::eval::refine::{Failed, Measure};
 use crate::reason::Reasoner;
 
 /// Recorded dialogues of one task, kept in a folder of their own while they are needed.
@@ -66,6 +66,7 @@ impl Recorded {
             predictions: Some(predictions.clone()),
             reasoner: Reasoner::Fast,
             rounds: 0,
+            explain: false,
         };
         star::run(&args).map_err(|e| e.to_string())?;
         read(&predictions)
@@ -103,7 +104,7 @@ fn read(predictions: &Path) -> Result<Measure, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lang::refine::{Patch, from_failures, weigh};
+    use crate::eval::refine::{Patch, from_failures, weigh};
 
     /// Given `DUOLOGUE_STAR` (a folder with `dialogues_happy.jsonl`): a flow that was spoilt is repaired from its dialogues.
     #[test]
@@ -111,7 +112,7 @@ mod tests {
         let Some(dir) = std::env::var_os("DUOLOGUE_STAR").map(PathBuf::from) else { return };
         let good = Source::new("ride_change.json", include_str!("../../kb/star/flows/ride_change.json"));
         let spoil = Patch::parse(r#"{"changes": [{"do": "set_slot", "node": 1, "slot": "id", "set": {"required": false}}]}"#).unwrap();
-        let bad = crate::lang::refine::apply(&good, &spoil).unwrap();
+        let bad = crate::eval::refine::apply(&good, &spoil).unwrap();
         let recorded = Recorded::of(&good, &[dir.join("dialogues_happy.jsonl")]).unwrap();
         let rehearse = |s: &Source| recorded.rehearse(s);
         let (good_measure, bad_measure) = (rehearse(&good).unwrap(), rehearse(&bad).unwrap());

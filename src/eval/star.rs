@@ -6,15 +6,18 @@ mod replay;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Instant;
 
 use serde::Serialize;
 
 use super::metrics::{self, Interval, Score, Scored};
 use crate::diag::Diagnostic;
-use crate::reason::{ReasonError, Reasoner};
+use crate::facts::{MemoryStore, StoreError};
+use crate::reason::Reasoner;
+use crate::turn::{Engine, Options, TurnError};
 
-pub use flows::{load, sources};
+pub use flows::{Task, load, sources};
 pub use replay::{Example, Replay};
 
 /// What went wrong.
@@ -35,9 +38,12 @@ pub enum StarError {
     /// No dialogue fits the protocol.
     #[error("no dialogue of the files fits the protocol")]
     Nothing,
-    /// No decision was made.
+    /// A turn was not taken.
     #[error(transparent)]
-    Reason(#[from] ReasonError),
+    Turn(#[from] TurnError),
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
 }
 
 /// What counts as an example.
@@ -78,11 +84,22 @@ pub struct Args {
     pub reasoner: Reasoner,
     /// Rounds of the bootstrap; none when 0.
     pub rounds: usize,
+    /// Whether every prediction comes with its proof.
+    pub explain: bool,
 }
 
 impl Default for Args {
     fn default() -> Self {
-        Self { flows: None, dialogues: Vec::new(), protocol: Protocol::P5, states: States::Own, predictions: None, reasoner: Reasoner::Fast, rounds: 1000 }
+        Self {
+            flows: None,
+            dialogues: Vec::new(),
+            protocol: Protocol::P5,
+            states: States::Own,
+            predictions: None,
+            reasoner: Reasoner::Fast,
+            rounds: 1000,
+            explain: false,
+        }
     }
 }
 
@@ -130,11 +147,20 @@ pub fn run(args: &Args) -> Result<Report, StarError> {
         States::Own => None,
         States::Oracle(path) => Some(data::states(path)?),
     };
-    let mut examples = Vec::new();
+    let mut by_task: BTreeMap<&str, Vec<&data::Dialogue>> = BTreeMap::new();
     for d in &dialogues {
-        let flow = ready.get(&d.task).ok_or_else(|| StarError::NoFlow(d.task.clone()))?;
-        examples.extend(Replay { dialogue: d, flow, states: given.as_ref(), protocol: args.protocol, reasoner: args.reasoner }.run()?);
+        by_task.entry(&d.task).or_default().push(d);
     }
+    let mut examples = Vec::new();
+    for (task, of_task) in by_task {
+        let task = ready.get(task).ok_or_else(|| StarError::NoFlow(task.to_owned()))?;
+        for some in of_task.chunks(DIALOGUES) {
+            examples.extend(predict(task, some, given.as_ref(), args)?);
+        }
+    }
+    // As the files have them.
+    let order: BTreeMap<i64, usize> = dialogues.iter().enumerate().map(|(n, d)| (d.id, n)).collect();
+    examples.sort_by_key(|e| order.get(&e.dialogue));
     if examples.is_empty() {
         return Err(StarError::Nothing);
     }
@@ -142,6 +168,22 @@ pub fn run(args: &Args) -> Result<Report, StarError> {
         write(path, &examples)?;
     }
     Ok(report(args, dialogues.len(), &examples, began))
+}
+
+/// Dialogues that share a store, so that none grows large.
+const DIALOGUES: usize = 20;
+
+/// Replays dialogues of one task.
+pub(super) fn predict(task: &Task, dialogues: &[&data::Dialogue], states: Option<&data::States>, args: &Args) -> Result<Vec<Example>, StarError> {
+    let options = Options { reasoner: args.reasoner, explain: args.explain, ..Options::default() };
+    let mut engine = Engine::new(task.domain.clone(), Arc::new(MemoryStore::default())).with_options(options).with_understand(task.ear.clone());
+    let mut out = Vec::new();
+    for dialogue in dialogues {
+        let (examples, back) = Replay { dialogue, task, states, protocol: args.protocol }.run(engine)?;
+        out.extend(examples);
+        engine = back;
+    }
+    Ok(out)
 }
 
 fn scored(e: &Example) -> Scored<'_> {

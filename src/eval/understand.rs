@@ -5,19 +5,13 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-use super::nlu;
-pub use super::nlu::{Case, CaseContext};
+pub use super::nlu::Case;
+use crate::conversation::Conversation;
 use crate::llm::cost::dollars;
-use crate::state::Conversation;
 use crate::term::{Atom, Name};
 use crate::understand::hybrid::weigh;
 use crate::understand::llm::{LlmUnderstand, Trace, Translation};
 use crate::understand::{Context, Understand};
-
-/// Reads cases, one JSON object a line.
-pub fn read(text: &str) -> Result<Vec<Case>, String> {
-    nlu::read_cases(text.as_bytes()).map_err(|e| e.to_string())
-}
 
 /// A translator under measurement.
 pub struct Candidate<'a> {
@@ -169,7 +163,7 @@ pub fn compare(cases: &[Case], embedded: Option<&dyn Understand>, models: &[(Str
 
 /// Every case is a conversation of its own, so that a budget for conversations does not stop the whole.
 fn context(case: &Case) -> Context {
-    Context { conversation: Conversation { site: "eval".into(), session: case.id.clone() }, ..case.context.of_role(&case.role) }
+    Context { conversation: Conversation { site: "eval".into(), session: case.id.clone() }, ..case.context.clone() }
 }
 
 struct Run {
@@ -290,12 +284,12 @@ mod tests {
 
     #[test]
     fn scores_count_atoms_as_multisets() {
-        let cases = read(concat!(
+        let lines = concat!(
             r#"{"id":"a","role":"customer","text":"x","gold":["f(1)","f(1)","g"],"tags":["t"]}"#,
             "\n\n",
             r#"{"id":"b","role":"customer","context":{"last_actions":["else"],"order":[{"i":1,"item":"Pepsi"}]},"text":"y","gold":["f(1)","g"]}"#,
-        ))
-        .unwrap();
+        );
+        let cases = crate::eval::nlu::read_cases(lines.as_bytes(), &crate::ontology::Shape::default()).unwrap();
         let translator = Always("g;f(1)");
         let reports = understand(&cases, &[Candidate::offline("one", &translator)]);
         let report = &reports[0];
@@ -304,6 +298,7 @@ mod tests {
         assert!((report.all.f1_percent() - 800.0 / 9.0).abs() < 1e-9);
         let table = table(&reports);
         assert!(table.contains("one") && table.contains("50.0 %") && table.contains("role:customer"), "{table}");
-        assert!(read("{\"id\":1}").unwrap_err().starts_with("line 1"));
+        let wrong = crate::eval::nlu::read_cases(&b"{\"id\":1}"[..], &crate::ontology::Shape::default());
+        assert!(wrong.unwrap_err().to_string().starts_with("line 1"));
     }
 }

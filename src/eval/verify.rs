@@ -4,13 +4,18 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde::Deserialize;
+use serde_json::{Value, json};
 
+use crate::act::Returned;
 use crate::diag::{Diagnostic, Source};
 use crate::domain::{Domain, signature};
+use crate::ir::graph::{Flow, Node};
 use crate::ontology::Scope;
+use crate::ontology::parse::line_span;
 use crate::reason::verify::{Goal, Model, Report, Speaker, Violation, verify};
 use crate::reason::{Base, ReasonError, Rules};
 use crate::term::{Atom, Name, Term};
+use crate::understand::flow::cues::Signals;
 
 /// Why a domain could not be checked.
 #[derive(Debug, thiserror::Error)]
@@ -54,25 +59,40 @@ struct Reachable {
     within: Option<usize>,
 }
 
+/// What is wrong with the form of a universe, before anybody searches it.
+pub fn malformed(source: &Source) -> Option<Diagnostic> {
+    let e = serde_saphyr::from_str::<Universe>(&source.text).err()?;
+    let at = e.location().map_or(0..0, |l| line_span(&source.text, l.line(), l.column()));
+    let d = Diagnostic::error("D005", source.origin(at), e.without_snippet().to_string());
+    Some(d.help("write depth, roles with what they say, and reachable goals (see docs/verify.md)"))
+}
+
 /// Checks a domain; `depth` overrides its own.
 pub fn domain(domain: &Domain, depth: Option<usize>, time: Duration) -> Result<Report, VerifyError> {
     let name = &domain.ontology.domain;
     let file = format!("kb/{name}/verify.yaml");
     let wrong = |message: String| VerifyError::Universe { file: file.clone(), message };
-    let text =
-        domain.files.read(&file).ok_or_else(|| wrong("there is no such file: it says what everybody may say in the search (see docs/verify.md)".into()))?;
-    let universe: Universe = serde_saphyr::from_str(&text).map_err(|e| wrong(e.without_snippet().to_string()))?;
+    let (universe, somewhere) = match domain.program.as_ref().and_then(|p| p.graph()) {
+        Some(flow) => (of_graph(flow), nodes(flow)),
+        None => {
+            let missing = || wrong("there is no such file: it says what everybody may say in the search (see docs/verify.md)".into());
+            let text = domain.files.read(&file).ok_or_else(missing)?;
+            (serde_saphyr::from_str(&text).map_err(|e| wrong(e.without_snippet().to_string()))?, vec![])
+        }
+    };
     let mut speakers = Vec::new();
     for (role, turns) in &universe.roles {
         let rules = domain.rules.get(role.as_str()).ok_or_else(|| wrong(format!("`{role}` is no role")))?;
         for p in turns.iter().flatten() {
-            let said = domain.ontology.admit(role, &[p.to_string()]);
-            if let Some(r) = said.refused.iter().find(|r| r.code != "wrong_argument" && r.code != "number_out_of_bounds") {
-                return Err(wrong(format!("the {role} cannot say `{p}`: {}", r.message)));
+            match domain.ontology.admit_atom(role, p) {
+                Err((code, message)) if code != "wrong_argument" && code != "number_out_of_bounds" => {
+                    return Err(wrong(format!("the {role} cannot say `{p}`: {message}")));
+                }
+                _ => {}
             }
         }
         let base = Base::build(rules, &domain.facts, &[])?;
-        speakers.push(Speaker { role: role.as_str().into(), base, turns: turns.clone() });
+        speakers.push(Speaker { role: role.as_str().into(), base, turns: turns.clone(), results: results(domain, role) });
     }
     let mut goals = Vec::new();
     for r in universe.reachable {
@@ -87,7 +107,10 @@ pub fn domain(domain: &Domain, depth: Option<usize>, time: Duration) -> Result<R
         let scope = if scope == "kb" { Scope::Kb } else { Scope::Shared };
         domain.ontology.may_change(role, scope, &fact.name, fact.args.len())
     };
+    let settle = |facts: &[Atom]| crate::ir::guard::settle(&domain.guards, facts);
     let model = Model {
+        settle: &settle,
+        somewhere,
         speakers,
         properties: properties(domain)?,
         may_change: &may_change,
@@ -100,14 +123,60 @@ pub fn domain(domain: &Domain, depth: Option<usize>, time: Duration) -> Result<R
     Ok(verify(&model)?)
 }
 
-/// The domain's own properties: `rules/<domain>/invariants.lp`.
+/// How the calls that a role may make can come back: as the stand-ins answer, and with a fault. Of a program's functions, whose results nobody
+/// declares in full: with everything that is told or looked at, with a refusal, and with nothing.
+fn results(domain: &Domain, role: &str) -> Vec<Vec<Atom>> {
+    let mut out = vec![];
+    for f in domain.ontology.functions.iter().filter(|f| f.roles.iter().any(|r| &**r == role)) {
+        let name = Term::string(&f.name);
+        let mut answers: Vec<Value> = f.stand_in.iter().filter(|s| s.fault.is_none()).map(|s| s.answer.clone()).collect();
+        if let Some(flow) = domain.program.as_ref().and_then(|p| p.graph()) {
+            let mut full: serde_json::Map<String, Value> = f.outputs.iter().map(|o| (o.name.clone(), json!("something"))).collect();
+            for (what, output) in flow.nodes.iter().flat_map(|n| &n.looks_at) {
+                full.insert(output.clone(), if what == "judge" { json!("yes") } else { json!(["one", "two", "three"]) });
+            }
+            full.insert("done".to_owned(), json!(true));
+            answers = vec![Value::Object(full), json!({ "Message": "unavailable" }), Value::Null];
+        }
+        let input = |how: Term| Atom::new("returned", vec![Term::Int(1), name.clone(), how]);
+        for value in answers {
+            let gave = Returned { function: f.name.clone(), id: "call".to_owned(), value, attempts: 1, millis: 0 };
+            out.push([input(Term::constant("ok"))].into_iter().chain(gave.facts()).collect());
+        }
+        let fault = Term::Fun("fault".into(), vec![Term::string("failed")]);
+        out.push(vec![input(fault), Atom::new("fault", vec![name.clone(), Term::string("failed")])]);
+    }
+    out
+}
+
+/// What can be said to a graph: words that carry signals only, every slot given, withheld or changed, and all slots at once.
+fn of_graph(flow: &Flow) -> Universe {
+    let signals = |words: &str| Signals::of(words).iter().map(|s| Atom::new("hears", vec![Term::constant(s)])).collect::<Vec<_>>();
+    let gives = |slot: &str, value: &str| Atom::new("gives", vec![Term::string(slot), Term::string(value)]);
+    let mut turns: Vec<Vec<Atom>> = ["hello", "yes please", "no", "thank you", "goodbye", "what do you mean?"].map(signals).to_vec();
+    let slots: Vec<&str> = flow.slots().into_iter().map(|(_, s)| s.name.as_str()).collect();
+    turns.extend(slots.iter().map(|s| vec![gives(s, "given")]));
+    turns.extend(slots.iter().map(|s| [signals("i don't know"), vec![Atom::new("withholds", vec![Term::string(s)])]].concat()));
+    turns.extend((slots.len() > 1).then(|| slots.iter().map(|s| gives(s, "given")).collect()));
+    turns.extend(slots.first().map(|s| vec![gives(s, "otherwise")]));
+    Universe { depth: 12, roles: [("speaker".to_owned(), turns)].into(), reachable: vec![], forget: vec![] }
+}
+
+/// What is shown of the nodes that a graph's author wants to be reached.
+fn nodes(flow: &Flow) -> Vec<Atom> {
+    let speaks = |n: &&Node| !n.slots().is_empty() || !n.acts.is_empty() || n.calls().is_some();
+    flow.nodes.iter().filter(speaks).map(|n| Atom::new("view", vec![Term::constant("node"), Term::Int(n.id)])).collect()
+}
+
+/// The domain's own properties: `rules/<domain>/invariants.lp`; graphs share theirs.
 fn properties(domain: &Domain) -> Result<Option<Base>, VerifyError> {
-    let path = |n: &str| format!("rules/{}/{n}", domain.ontology.domain);
+    let of = domain.program.as_ref().map_or(&*domain.ontology.domain, |_| "chief");
+    let path = |n: &str| format!("rules/{of}/{n}");
     let Some(text) = domain.files.read(&path("invariants.lp")) else { return Ok(None) };
     let mut sources = vec![Source::new(&path("invariants.lp"), &text)];
     sources.extend(domain.files.read(&path("shared.lp")).map(|t| Source::new(&path("shared.lp"), &t)));
     let mut signature = signature(&domain.ontology);
-    for (name, arity) in [("before", 1), ("act", 3), ("effect", 3), ("view", 2), ("view", 3), ("view", 4), ("changed", 2)] {
+    for (name, arity) in [("before", 1), ("act", 3), ("effect", 3), ("view", 2), ("view", 3), ("view", 4), ("changed", 2), ("do", 2), ("with", 3)] {
         signature.turn.push((Name::from(name), arity));
     }
     let rules = Rules::load(&sources, &signature).map_err(VerifyError::Properties)?;

@@ -5,7 +5,7 @@ use std::time::Instant;
 use serde::Serialize;
 
 use super::change::Change;
-use super::{Result, SessionKey, Store};
+use super::{Result, SessionKey, Snapshot, Store};
 use crate::ontology::Scope;
 use crate::term::{Atom, Term};
 
@@ -91,9 +91,8 @@ pub fn measure(store: &dyn Store, load: Load) -> Result<Measured> {
         let n = i % load.sessions.max(1);
         let key = SessionKey::new(&format!("bench-{}", n % load.sites.max(1)), &format!("bench-{n}"));
         let begun = Instant::now();
-        let opened = store.open(&key, "customer")?;
+        let Snapshot { opened, revision, .. } = store.begin(&key, "customer", None)?;
         let kb = store.kb(&key.site, opened.kb_version)?;
-        let (revision, _) = store.shared(&key.site)?;
         reads.push(micros(begun));
         let mut turn = opened.turn(i64::try_from(i).unwrap_or(i64::MAX));
         let k = i / load.sessions.max(1) % TURNS_OF_A_SESSION;
@@ -101,7 +100,7 @@ pub fn measure(store: &dyn Store, load: Load) -> Result<Measured> {
         let fact = |name: &str, k: usize| Atom::new(name, vec![int(k), item.clone()]);
         turn.changes = ["line", "mod", "asked", "said"].iter().map(|name| Change::add(Scope::Session, fact(name, k))).collect();
         turn.changes.extend(opened.facts.iter().filter(|f| &*f.atom.name == "said").map(|f| Change::del(Scope::Session, f.atom.clone())));
-        turn.shared_read = Some(revision);
+        turn.read = Some(revision);
         turn.ended = k + 1 == TURNS_OF_A_SESSION;
         turn.record.clone_from(&record);
         let deciding = Instant::now();

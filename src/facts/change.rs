@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Write};
 use std::str::FromStr;
 
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::Provenance;
 use crate::ontology::{Ontology, Scope};
@@ -60,6 +60,12 @@ impl fmt::Display for Change {
 impl Serialize for Change {
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
         s.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Change {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        String::deserialize(d)?.parse().map_err(serde::de::Error::custom)
     }
 }
 
@@ -127,15 +133,28 @@ pub fn content_hash<'a>(facts: impl IntoIterator<Item = &'a Atom>) -> String {
     let mut sorted: Vec<&Atom> = facts.into_iter().collect();
     sorted.sort_unstable();
     sorted.dedup();
-    let mut hash = Fnv(0x6c62_272e_07bb_0142_62b8_2175_6295_c58d);
+    let mut hash = Fnv::new();
     for fact in sorted {
         // Hashing cannot fail: the writer below never does.
         let _ = writeln!(hash, "{fact}");
     }
-    format!("{:032x}", hash.0)
+    format!("{:032x}", hash.finish())
 }
 
-struct Fnv(u128);
+/// The hash while text is written to it.
+pub(super) struct Fnv(u128);
+
+impl Fnv {
+    /// Of nothing yet.
+    pub(super) fn new() -> Self {
+        Self(0x6c62_272e_07bb_0142_62b8_2175_6295_c58d)
+    }
+
+    /// Of what was written.
+    pub(super) fn finish(self) -> u128 {
+        self.0
+    }
+}
 
 impl fmt::Write for Fnv {
     fn write_str(&mut self, text: &str) -> fmt::Result {

@@ -37,6 +37,12 @@ pub enum Overtaken {
         /// The revision that holds.
         current: u64,
     },
+    /// Somebody collected or handed over kb changes meanwhile, or made them a version.
+    #[error("the turn was decided on other collected kb changes than there are now")]
+    Pending,
+    /// Another session began or ended meanwhile, so that this one's end makes a kb version where it made none, or none where it did.
+    #[error("other sessions of the site began or ended since the turn was decided")]
+    Others,
 }
 
 /// What can go wrong with a store.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::change::{Change, Op, net};
 use super::rules::domain_name;
-use super::{Cause, Entry, Fact, Provenance, SessionInfo, Turn};
+use super::{Cause, Collected, Entry, Fact, Provenance, SessionInfo, Turn};
 use crate::ontology::Scope;
 use crate::term::{Atom, Name};
 
@@ -116,6 +116,21 @@ impl SiteState {
         all
     }
 
+    /// What is collected for the next version: handed over, in the order in which it will be applied, then what open sessions collected.
+    pub fn collected(&self) -> Vec<Collected> {
+        let of = |handed_over| move |(change, by): &Staged| Collected { change: change.clone(), by: by.clone(), handed_over };
+        self.pending.iter().map(of(true)).chain(self.sessions.values().flat_map(|life| life.staged.iter().map(of(false)))).collect()
+    }
+
+    /// Whether a session would have collected anything after these changes.
+    pub fn would_collect(&self, (session, epoch): (&Name, u64), changes: &[Change]) -> bool {
+        let mut staged = self.sessions.get(&(session.clone(), epoch)).map(|l| l.staged.clone()).unwrap_or_default();
+        for c in changes.iter().filter(|c| c.scope == Scope::Kb) {
+            collect(&mut staged, c, &domain_provenance(0), will_hold(&self.kb, &self.pending, &c.fact));
+        }
+        !staged.is_empty()
+    }
+
     fn install(&mut self, hash: &str, entry: &Entry) {
         self.hash = hash.to_owned();
         for c in &entry.changes {
@@ -148,7 +163,7 @@ impl SiteState {
                     put(&mut life.facts, c, &from);
                 }
                 Scope::Shared => shared_moves |= put(&mut self.shared, c, &from),
-                Scope::Kb => life.staged.push((c.clone(), from.clone())),
+                Scope::Kb => collect(&mut life.staged, c, &from, will_hold(&self.kb, &self.pending, &c.fact)),
             }
         }
         if shared_moves {
@@ -182,6 +197,26 @@ impl SiteState {
         if moved {
             self.kb_head = next;
         }
+    }
+}
+
+/// Whether the next version would hold a fact, from the newest one and what was handed over.
+fn will_hold(kb: &BTreeMap<Atom, Vec<Stay>>, pending: &[Staged], fact: &Atom) -> bool {
+    match pending.iter().rfind(|(c, _)| c.fact == *fact) {
+        Some((last, _)) => last.op == Op::Add,
+        None => kb.get(fact).is_some_and(|stays| stays.iter().any(|s| s.until.is_none())),
+    }
+}
+
+/// A session's collected changes hold at most one change a fact: said again it is there already, said the other way round
+/// it is taken back, and what changes nothing of the next version is none.
+fn collect(staged: &mut Vec<Staged>, c: &Change, from: &Provenance, will_hold: bool) {
+    if staged.iter().any(|(own, _)| own == c) {
+        return;
+    }
+    staged.retain(|(own, _)| own.fact != c.fact);
+    if will_hold != (c.op == Op::Add) {
+        staged.push((c.clone(), from.clone()));
     }
 }
 

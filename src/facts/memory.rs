@@ -6,7 +6,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::change::{Change, canonical, content_hash, difference};
 use super::fold::{SiteState, fact};
 use super::rules::{self, Standing};
-use super::{Cause, CommitRule, Committed, Entry, Fact, Installed, Opened, Receipt, Result, SessionInfo, SessionKey, Store, StoreError, Turn, TurnCommit};
+use super::{
+    Cause, Collected, CommitRule, Committed, Entry, Fact, Installed, Opened, Pending, Receipt, Result, Revision, SessionInfo, SessionKey, Snapshot, Store,
+    StoreError, Turn, TurnCommit,
+};
 use crate::ontology::Scope;
 use crate::term::{Atom, Name};
 
@@ -55,6 +58,16 @@ impl Site {
         Receipt { seq: self.state.seq, kb_head: self.state.kb_head, kb_changed: self.state.kb_head != before, shared_revision: self.state.shared_revision }
     }
 
+    fn opened(&self, key: &SessionKey, role: &str) -> Result<Opened> {
+        let opened = rules::opened(key, role, self.state.latest(&key.session), self.state.kb_head)?;
+        let life = self.state.sessions.get(&(key.session.clone(), opened.epoch));
+        Ok(Opened { facts: life.map(|l| l.facts.iter().map(fact).collect()).unwrap_or_default(), ..opened })
+    }
+
+    fn last_turn(&self, session: &str, epoch: u64) -> Option<&Entry> {
+        self.log.iter().rfind(|e| e.turn().is_some_and(|t| *t.session == *session && t.epoch == epoch))
+    }
+
     fn answered(&self, session: &str, request: &str) -> Option<&Entry> {
         self.log.get(*self.requests.get(&(session.into(), request.to_owned()))?)
     }
@@ -93,17 +106,33 @@ impl Store for MemoryStore {
         })
     }
 
-    fn open(&self, key: &SessionKey, role: &str) -> Result<Opened> {
+    fn begin(&self, key: &SessionKey, role: &str, request: Option<&str>) -> Result<Snapshot> {
         rules::check_key(key)?;
         self.with(&key.site, |s| {
-            let opened = rules::opened(key, role, s.state.latest(&key.session), s.state.kb_head)?;
-            let life = s.state.sessions.get(&(key.session.clone(), opened.epoch));
-            Ok(Opened { facts: life.map(|l| l.facts.iter().map(fact).collect()).unwrap_or_default(), ..opened })
+            let answered = request.and_then(|r| s.answered(&key.session, r)).cloned().map(Box::new);
+            let opened = match &answered {
+                Some(_) => rules::whoever_speaks(key, role, s.state.latest(&key.session), s.state.kb_head),
+                None => s.opened(key, role)?,
+            };
+            let pending = s.state.collected();
+            let last_one = rules::last_one(self.rule, s.state.any_open(Some((&key.session, opened.epoch))));
+            Ok(Snapshot {
+                kb_head: s.state.kb_head,
+                last_one,
+                shared: s.state.shared.iter().map(fact).collect(),
+                // A session that never spoke would be looked for in the whole log.
+                last: (opened.turn > 0).then(|| s.last_turn(&key.session, opened.epoch)).flatten().cloned(),
+                answered,
+                revision: Revision { shared: s.state.shared_revision, pending: Some(Pending::of(s.state.kb_head, &pending)), last_one: Some(last_one) },
+                pending,
+                opened,
+            })
         })
     }
 
-    fn answered(&self, key: &SessionKey, request: &str) -> Result<Option<Entry>> {
-        self.with(&key.site, |s| Ok(s.answered(&key.session, request).cloned()))
+    fn open(&self, key: &SessionKey, role: &str) -> Result<Opened> {
+        rules::check_key(key)?;
+        self.with(&key.site, |s| s.opened(key, role))
     }
 
     fn commit(&self, turn: &TurnCommit) -> Result<Committed> {
@@ -113,10 +142,12 @@ impl Store for MemoryStore {
                 return Ok(Committed::Before(Box::new(before.clone())));
             }
             let id = (turn.key.session.clone(), turn.epoch);
-            let standing = Standing { latest: s.state.latest(&id.0), kb_head: s.state.kb_head, shared_revision: s.state.shared_revision };
+            let (kb_head, shared_revision) = (s.state.kb_head, s.state.shared_revision);
+            let pending = turn.read.and_then(|r| r.pending).map(|_| Pending::of(kb_head, &s.state.collected()));
+            let last_one = rules::last_one(self.rule, s.state.any_open(Some((&id.0, id.1))));
+            let standing = Standing { latest: s.state.latest(&id.0), kb_head, shared_revision, pending, last_one };
             rules::admit(turn, standing)?;
-            let collected = s.state.sessions.get(&id).is_some_and(|l| !l.staged.is_empty()) || changes.iter().any(|c| c.scope == Scope::Kb);
-            let any_pending = !s.state.pending.is_empty() || (turn.ended && collected);
+            let any_pending = !s.state.pending.is_empty() || (turn.ended && s.state.would_collect((&id.0, id.1), &changes));
             let any_open = !turn.ended || s.state.any_open(Some((&id.0, id.1)));
             let applied = rules::applies(self.rule, any_pending, any_open);
             let cause = Cause::Turn(Turn {
@@ -163,8 +194,8 @@ impl Store for MemoryStore {
         self.with(site, |s| Ok(s.state.kb_head))
     }
 
-    fn kb_pending(&self, site: &str) -> Result<Vec<Change>> {
-        self.with(site, |s| Ok(s.state.pending.iter().map(|(c, _)| c.clone()).collect()))
+    fn pending(&self, site: &str) -> Result<Vec<Collected>> {
+        self.with(site, |s| Ok(s.state.collected()))
     }
 
     fn shared(&self, site: &str) -> Result<(u64, Vec<Fact>)> {
@@ -195,10 +226,7 @@ impl Store for MemoryStore {
     }
 
     fn last_turn(&self, key: &SessionKey, epoch: u64) -> Result<Option<Entry>> {
-        self.with(&key.site, |s| {
-            let wanted = |t: &Turn| t.session == key.session && t.epoch == epoch;
-            Ok(s.log.iter().rfind(|e| e.turn().is_some_and(wanted)).cloned())
-        })
+        self.with(&key.site, |s| Ok(s.last_turn(&key.session, epoch).cloned()))
     }
 
     fn kb_facts(&self, site: &str) -> Result<Vec<Fact>> {

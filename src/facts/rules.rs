@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::change::{Change, canonical};
-use super::{CommitRule, Opened, Overtaken, Result, SessionInfo, SessionKey, StoreError, TurnCommit};
+use super::{CommitRule, Opened, Overtaken, Pending, Result, SessionInfo, SessionKey, StoreError, TurnCommit};
 use crate::term::{Atom, Name};
 
 /// Longest site, session, role or request name, in bytes.
@@ -22,6 +22,10 @@ pub struct Standing<'a> {
     pub kb_head: u64,
     /// The revision of the shared facts.
     pub shared_revision: u64,
+    /// What is collected; only if the turn read it.
+    pub pending: Option<Pending>,
+    /// Whether the session's end would make the next version.
+    pub last_one: bool,
 }
 
 /// Checks the parts of a turn that need no store, and gives its changes as a canonical set.
@@ -58,8 +62,10 @@ pub fn admit(turn: &TurnCommit, standing: Standing<'_>) -> Result<bool> {
     if turn.kb_version != version {
         return stale(Overtaken::Kb { given: turn.kb_version, current: version });
     }
-    match turn.shared_read {
-        Some(given) if given != standing.shared_revision => stale(Overtaken::Shared { given, current: standing.shared_revision }),
+    match &turn.read {
+        Some(read) if read.shared != standing.shared_revision => stale(Overtaken::Shared { given: read.shared, current: standing.shared_revision }),
+        Some(read) if read.pending.is_some() && read.pending != standing.pending => stale(Overtaken::Pending),
+        Some(read) if read.last_one.is_some_and(|given| given != standing.last_one) => stale(Overtaken::Others),
         _ => Ok(open.is_none()),
     }
 }
@@ -69,14 +75,20 @@ pub fn opened(key: &SessionKey, role: &str, latest: Option<&SessionInfo>, kb_hea
     let open = latest.filter(|s| s.ended_at.is_none());
     match open {
         Some(s) if &*s.role != role => Err(other_role(s, role)),
-        _ => Ok(Opened {
-            key: key.clone(),
-            role: role.into(),
-            epoch: next_epoch(latest),
-            kb_version: open.map_or(kb_head, |s| s.kb_version),
-            turn: open.map_or(0, |s| s.turn),
-            facts: Vec::new(),
-        }),
+        _ => Ok(whoever_speaks(key, role, latest, kb_head)),
+    }
+}
+
+/// The same whoever speaks in it now: for a request that was answered before.
+pub fn whoever_speaks(key: &SessionKey, role: &str, latest: Option<&SessionInfo>, kb_head: u64) -> Opened {
+    let open = latest.filter(|s| s.ended_at.is_none());
+    Opened {
+        key: key.clone(),
+        role: role.into(),
+        epoch: next_epoch(latest),
+        kb_version: open.map_or(kb_head, |s| s.kb_version),
+        turn: open.map_or(0, |s| s.turn),
+        facts: Vec::new(),
     }
 }
 
@@ -87,6 +99,11 @@ fn next_epoch(latest: Option<&SessionInfo>) -> u64 {
         Some(s) if s.ended_at.is_none() => s.epoch,
         Some(s) => s.epoch.saturating_add(1),
     }
+}
+
+/// Whether a session's end makes what is collected the next version.
+pub fn last_one(rule: CommitRule, others_open: bool) -> bool {
+    applies(rule, true, others_open)
 }
 
 /// Whether pending kb changes become the next version now.

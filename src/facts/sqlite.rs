@@ -16,7 +16,10 @@ use self::rows::SiteRow;
 use self::write::{Draft, Tx};
 use super::change::{Change, canonical, content_hash, difference};
 use super::rules::{self, Standing};
-use super::{Cause, CommitRule, Committed, Entry, Fact, Installed, Opened, Receipt, Result, SessionInfo, SessionKey, Store, StoreError, Turn, TurnCommit};
+use super::{
+    Cause, Collected, CommitRule, Committed, Entry, Fact, Installed, Opened, Pending, Receipt, Result, Revision, SessionInfo, SessionKey, Snapshot, Store,
+    StoreError, Turn, TurnCommit,
+};
 use crate::ontology::Scope;
 use crate::term::{Atom, Name};
 
@@ -173,21 +176,27 @@ impl Store for SqliteStore {
         })
     }
 
+    fn begin(&self, key: &SessionKey, role: &str, request: Option<&str>) -> Result<Snapshot> {
+        rules::check_key(key)?;
+        let (row, read) = self.read_site(&key.site, |conn, row| Ok((row.clone(), rows::begin(conn, key, request)?)))?;
+        let latest = read.latest.as_ref();
+        let opened = match &read.answered {
+            Some(_) => rules::whoever_speaks(key, role, latest, row.kb_head),
+            None => Opened { facts: read.facts, ..rules::opened(key, role, latest, row.kb_head)? },
+        };
+        let (kb_head, last_one) = (row.kb_head, rules::last_one(self.options.rule, read.others_open));
+        let revision = Revision { shared: row.shared_revision, pending: Some(Pending::of(kb_head, &read.pending)), last_one: Some(last_one) };
+        let (shared, pending, last, answered) = (read.shared, read.pending, read.last, read.answered.map(Box::new));
+        Ok(Snapshot { opened, kb_head, shared, pending, last_one, last, answered, revision })
+    }
+
     fn open(&self, key: &SessionKey, role: &str) -> Result<Opened> {
         rules::check_key(key)?;
         let (latest, kb_head, facts) = self.read_site(&key.site, |conn, row| {
             let latest = rows::latest(conn, key)?;
-            let facts = match &latest {
-                Some(s) if s.ended_at.is_none() => rows::session_facts(conn, key, s.epoch)?,
-                _ => Vec::new(),
-            };
-            Ok((latest, row.kb_head, facts))
+            Ok((latest.clone(), row.kb_head, rows::facts_of_open(conn, key, latest.as_ref())?))
         })?;
         Ok(Opened { facts, ..rules::opened(key, role, latest.as_ref(), kb_head)? })
-    }
-
-    fn answered(&self, key: &SessionKey, request: &str) -> Result<Option<Entry>> {
-        self.read_site(&key.site, |conn, _| rows::answered(conn, key, request))
     }
 
     fn commit(&self, turn: &TurnCommit) -> Result<Committed> {
@@ -202,7 +211,12 @@ impl Store for SqliteStore {
                 return Ok(Committed::Before(Box::new(before)));
             }
             let latest = rows::latest(tx.conn, key).map_err(failed)?;
-            let standing = Standing { latest: latest.as_ref(), kb_head: row.kb_head, shared_revision: row.shared_revision };
+            let pending = match turn.read.and_then(|r| r.pending) {
+                Some(_) => Some(Pending::of(row.kb_head, &rows::collected(tx.conn, site).map_err(failed)?)),
+                None => None,
+            };
+            let last_one = rules::last_one(self.options.rule, rows::others_open(tx.conn, key).map_err(failed)?);
+            let standing = Standing { latest: latest.as_ref(), kb_head: row.kb_head, shared_revision: row.shared_revision, pending, last_one };
             let begins = rules::admit(turn, standing)?;
             let cause = Cause::Turn(Turn {
                 session: key.session.clone(),
@@ -248,9 +262,8 @@ impl Store for SqliteStore {
         self.read_site(site, |_, row| Ok(row.kb_head))
     }
 
-    fn kb_pending(&self, site: &str) -> Result<Vec<Change>> {
-        let pending = self.read_site(site, |conn, _| rows::pending(conn, site))?;
-        Ok(pending.into_iter().map(|(change, _)| change).collect())
+    fn pending(&self, site: &str) -> Result<Vec<Collected>> {
+        self.read_site(site, |conn, _| rows::collected(conn, site))
     }
 
     fn shared(&self, site: &str) -> Result<(u64, Vec<Fact>)> {

@@ -77,7 +77,7 @@ pub fn verify_log(store: &dyn Store, site: &str) -> Result<Vec<Difference>> {
         compare(&format!("kb version {version}"), &state.kb_at(version), &store.kb(site, version)?, &mut differ);
     }
     compare("the newest kb with provenance", &state.kb_now(), &store.kb_facts(site)?, &mut differ);
-    compare("pending kb changes", &state.pending.iter().map(|(c, _)| c.clone()).collect::<Vec<_>>(), &store.kb_pending(site)?, &mut differ);
+    compare("collected kb changes", &state.collected(), &store.pending(site)?, &mut differ);
     let (revision, shared) = store.shared(site)?;
     compare("the revision of the shared facts", &[state.shared_revision], &[revision], &mut differ);
     compare("the shared facts", &state.shared.iter().map(fact).collect::<Vec<_>>(), &shared, &mut differ);

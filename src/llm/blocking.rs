@@ -3,30 +3,32 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::{Arc, OnceLock, mpsc};
+use std::time::Instant;
 
 use tokio::runtime::{Builder, Runtime};
 
 use super::config::ModelConfig;
 use super::cost::{Account, Ledger, Usage};
-use super::error::ModelError;
+use super::error::{ModelError, Stage};
 use super::http::HttpTransport;
 use super::remote::RemoteModel;
 use super::replay::{Player, Recorder};
 use super::wire::Transport;
 use super::{ChatReply, ChatRequest, Embeddings, Model};
-use crate::state::Conversation;
+use crate::conversation::Conversation;
 
 /// A shared model, the runtime that serves it, and the account of what was used. Clones share all of it.
 #[derive(Clone, Debug)]
 pub struct BlockingModel {
     model: Arc<dyn Model>,
     ledger: Arc<Ledger>,
+    until: Option<Instant>,
 }
 
 impl BlockingModel {
     /// Wraps a model.
     pub fn new(model: Arc<dyn Model>) -> Self {
-        Self { model, ledger: Arc::default() }
+        Self { model, ledger: Arc::default(), until: None }
     }
 
     /// The model that the environment names (see [`ModelConfig::from_env`]), with its limits; `None` without one. `DUOLOGUE_MODEL_RECORD`
@@ -45,6 +47,12 @@ impl BlockingModel {
             (None, None) => Arc::new(HttpTransport::new(&config)?),
         };
         Ok(Self::new(Arc::new(RemoteModel::over(config, transport))))
+    }
+
+    /// The same model, waited for no longer than until then, whatever its own limits are.
+    #[must_use]
+    pub fn until(&self, until: Option<Instant>) -> Self {
+        Self { until, ..self.clone() }
     }
 
     /// The model itself, for async callers.
@@ -85,18 +93,21 @@ impl BlockingModel {
     /// One exchange; blocks the calling thread until it ends.
     pub fn chat(&self, request: ChatRequest) -> Result<ChatReply, ModelError> {
         let model = self.model.clone();
-        wait(async move { model.chat(&request).await })
+        let until = self.until;
+        wait(async move { in_time(until, model.chat(&request)).await })
     }
 
     /// One vector per text.
     pub fn embed(&self, texts: Vec<String>) -> Result<Embeddings, ModelError> {
         let model = self.model.clone();
-        wait(async move { model.embed(&texts).await })
+        let until = self.until;
+        wait(async move { in_time(until, model.embed(&texts)).await })
     }
 
     /// One streamed exchange; `on_text` runs on the calling thread.
     pub fn stream(&self, request: ChatRequest, on_text: &mut dyn FnMut(&str) -> ControlFlow<()>) -> Result<ChatReply, ModelError> {
         let model = self.model.clone();
+        let until = self.until;
         let (pieces, received) = mpsc::channel::<String>();
         let (done, outcome) = mpsc::channel();
         runtime()?.spawn(async move {
@@ -105,7 +116,7 @@ impl BlockingModel {
                 Ok(()) => ControlFlow::Continue(()),
                 Err(_) => ControlFlow::Break(()),
             };
-            let _ = done.send(model.stream(&request, &mut hand_on).await);
+            let _ = done.send(in_time(until, model.stream(&request, &mut hand_on)).await);
         });
         let mut stopped = false;
         for piece in received {
@@ -119,6 +130,13 @@ impl BlockingModel {
         }
         outcome.recv().map_err(|_| lost())?
     }
+}
+
+/// What comes of an exchange that ends in time; one that does not is given up.
+async fn in_time<T>(until: Option<Instant>, exchange: impl Future<Output = Result<T, ModelError>>) -> Result<T, ModelError> {
+    let Some(until) = until else { return exchange.await };
+    let limit = until.saturating_duration_since(Instant::now());
+    tokio::time::timeout(limit, exchange).await.unwrap_or(Err(ModelError::TimedOut { stage: Stage::Total, limit }))
 }
 
 fn wait<T: Send + 'static>(future: impl Future<Output = Result<T, ModelError>> + Send + 'static) -> Result<T, ModelError> {

@@ -1,11 +1,13 @@
 //! Reading an ontology file: YAML to types, every mistake with its place.
 
+mod view;
+
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use serde_saphyr::Spanned;
 
-use super::{ActionForm, Arg, Example, FactDecl, InputForm, Ontology, Role, Scope, Sort};
+use super::{ActionForm, Arg, Example, FactDecl, FunctionDecl, InputForm, Ontology, Parameter, Role, Scope, Sort, StandIn};
 use crate::diag::{Diagnostic, Origin, Source, did_you_mean};
 use crate::term::{Atom, Name, Term};
 
@@ -19,6 +21,10 @@ struct File {
     roles: BTreeMap<String, RoleText>,
     inputs: Vec<Spanned<InputText>>,
     actions: Vec<Spanned<ActionText>>,
+    #[serde(default)]
+    view: Option<view::ViewText>,
+    #[serde(default)]
+    functions: Vec<Spanned<FunctionText>>,
 }
 
 #[derive(Deserialize)]
@@ -71,6 +77,41 @@ struct InputText {
 struct ActionText {
     form: String,
     means: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FunctionText {
+    name: String,
+    about: String,
+    #[serde(default)]
+    inputs: Vec<ParameterText>,
+    #[serde(default)]
+    outputs: Vec<ParameterText>,
+    roles: Vec<String>,
+    #[serde(default)]
+    idempotent: bool,
+    #[serde(default = "timeout_ms")]
+    timeout_ms: u64,
+    #[serde(default)]
+    retries: u32,
+    #[serde(default)]
+    stand_in: Vec<StandIn>,
+}
+
+fn timeout_ms() -> u64 {
+    crate::act::TIMEOUT_MS
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ParameterText {
+    name: String,
+    sort: String,
+    #[serde(default)]
+    list: bool,
+    #[serde(default)]
+    optional: bool,
 }
 
 /// Reads an ontology. With errors the value is absent; warnings come beside it.
@@ -126,7 +167,19 @@ impl Reader<'_> {
         let facts = file.facts.iter().filter_map(|f| self.fact(f)).collect();
         let inputs = file.inputs.iter().filter_map(|i| self.input(i, &roles)).collect();
         let actions = file.actions.iter().filter_map(|a| self.action(a)).collect();
-        Ontology { domain: file.domain.as_str().into(), title: file.title, sorts: std::mem::take(&mut self.sorts), facts, roles, inputs, actions }
+        let view = file.view.as_ref().map(|v| self.view(v)).unwrap_or_default();
+        let functions = file.functions.iter().map(|f| self.function(f, &roles)).collect();
+        Ontology {
+            domain: file.domain.as_str().into(),
+            title: file.title,
+            sorts: std::mem::take(&mut self.sorts),
+            facts,
+            roles,
+            inputs,
+            actions,
+            view,
+            functions,
+        }
     }
 
     fn at(&self, location: &serde_saphyr::Location) -> Origin {
@@ -166,15 +219,43 @@ impl Reader<'_> {
     fn input(&mut self, text: &Spanned<InputText>, roles: &BTreeMap<Name, Role>) -> Option<InputForm> {
         let origin = self.at(&text.referenced);
         let (name, args) = self.form(&text.value.form, &origin)?;
-        for role in text.value.roles.iter().filter(|r| !roles.contains_key(r.as_str())) {
+        self.known_roles(&text.value.roles, roles, &origin);
+        let examples = text.value.examples.iter().filter_map(|e| self.example(e)).collect();
+        Some(InputForm { name, args, roles: names(&text.value.roles), means: text.value.means.clone(), examples, origin })
+    }
+
+    fn known_roles(&mut self, named: &[String], roles: &BTreeMap<Name, Role>, origin: &Origin) {
+        for role in named.iter().filter(|r| !roles.contains_key(r.as_str())) {
             let mut d = Diagnostic::error("O004", origin.clone(), format!("unknown role `{role}`"));
             if let Some(near) = did_you_mean(role, roles.keys().map(|k| &**k)) {
                 d = d.help(format!("did you mean `{near}`?"));
             }
             self.diagnostics.push(d);
         }
-        let examples = text.value.examples.iter().filter_map(|e| self.example(e)).collect();
-        Some(InputForm { name, args, roles: names(&text.value.roles), means: text.value.means.clone(), examples, origin })
+    }
+
+    fn function(&mut self, text: &Spanned<FunctionText>, roles: &BTreeMap<Name, Role>) -> FunctionDecl {
+        let origin = self.at(&text.referenced);
+        let f = &text.value;
+        self.known_roles(&f.roles, roles, &origin);
+        for p in f.inputs.iter().chain(&f.outputs).filter(|p| !self.sorts.contains_key(p.sort.as_str())).map(|p| p.sort.clone()).collect::<Vec<_>>() {
+            self.unknown_sort(&p, origin.clone(), &format!("the function `{}`", f.name));
+        }
+        let parameters = |list: &[ParameterText]| {
+            list.iter().map(|p| Parameter { name: p.name.clone(), sort: p.sort.as_str().into(), list: p.list, optional: p.optional }).collect()
+        };
+        FunctionDecl {
+            name: f.name.clone(),
+            about: f.about.clone(),
+            inputs: parameters(&f.inputs),
+            outputs: parameters(&f.outputs),
+            roles: names(&f.roles),
+            idempotent: f.idempotent,
+            timeout_ms: f.timeout_ms,
+            retries: f.retries,
+            stand_in: f.stand_in.clone(),
+            origin,
+        }
     }
 
     fn action(&mut self, text: &Spanned<ActionText>) -> Option<ActionForm> {

@@ -4,10 +4,12 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 
 use super::ReasonError;
+use super::certify::{Model, Seen, Verdict};
 use super::eval::store::{FACT, RelId, Relation};
 use super::eval::terms::{Id, Terms};
 use super::eval::{Evaluation, FALSE, GaveUp, Limits, Scratch};
 use super::rules::{Rules, Scope};
+use super::slice;
 use crate::term::Atom;
 
 /// The rules with a site's facts and their consequences; cheap to clone.
@@ -25,6 +27,12 @@ pub(super) struct Inner {
     pub counts: Vec<u32>,
     /// Shown atoms that no turn can change, sorted.
     pub shown: OnceLock<Vec<Atom>>,
+    /// The checker's own indexes of the rows.
+    pub seen: Seen,
+    /// For a base that came by a change from one that was certified: the relations that are the same rows as there.
+    kept: Vec<bool>,
+    certified: OnceLock<Result<(), ReasonError>>,
+    confirmed: OnceLock<Result<(), ReasonError>>,
 }
 
 /// Static evaluation happens when facts change, not while somebody waits for an answer.
@@ -38,31 +46,25 @@ impl Base {
     pub fn build(rules: &Arc<Rules>, kb: &[Atom], shared: &[Atom]) -> Result<Self, ReasonError> {
         let mut terms = Terms::over(&rules.terms);
         let mut above = rules.program.relations();
-        for (atoms, scope) in [(kb, Scope::Kb), (shared, Scope::Shared)] {
+        let mut given: Vec<&Atom> = Vec::new();
+        let named = super::reflect::of_kb(rules, kb);
+        for (atoms, scope) in [(kb, Scope::Kb), (&*named, Scope::Kb), (shared, Scope::Shared)] {
             // In order, so that the same facts give the same derivations however they arrive.
             let mut ordered: Vec<&Atom> = atoms.iter().collect();
             ordered.sort();
-            for a in ordered {
+            for a in &ordered {
                 let relation = stored(rules, a, scope)?;
                 insert_fact(rules, &mut terms, &[], &mut above, relation, a);
             }
+            given.extend(ordered);
         }
         let mut scratch = Scratch::default();
-        let mut e = Evaluation {
-            program: &rules.program,
-            below: &[],
-            fixed: &[],
-            above: &mut above,
-            terms: &mut terms,
-            scratch: &mut scratch,
-            limits: LIMITS,
-            touched: None,
-        };
+        let mut e = Evaluation { program: &rules.program, below: &[], fixed: &[], above: &mut above, terms: &mut terms, scratch: &mut scratch, limits: LIMITS };
         e.run(&rules.program.fixed, &|_| true).map_err(|g| gave_up(rules, g, LIMITS))?;
         for (relation, layout) in above.iter_mut().zip(&rules.program.layouts.layouts) {
             relation.cover_all(layout);
         }
-        Self::finished(rules, Arc::new(terms), above.into_iter().map(Arc::new).collect())
+        Self::finished(rules, Arc::new(terms), above.into_iter().map(Arc::new).collect(), None, &|_| true, given)
     }
 
     /// The same after facts were added and removed; only what depends on them is evaluated again.
@@ -133,8 +135,7 @@ impl Base {
         }
         let mut scratch = Scratch::default();
         let counts: Vec<u32> = below.iter().map(|r| r.len()).collect();
-        let mut e =
-            Evaluation { program, below: &below, fixed: &counts, above: &mut above, terms: &mut terms, scratch: &mut scratch, limits: LIMITS, touched: None };
+        let mut e = Evaluation { program, below: &below, fixed: &counts, above: &mut above, terms: &mut terms, scratch: &mut scratch, limits: LIMITS };
         let again = |r: u32| program.rules.get(r as usize).is_some_and(|r| changed.contains(&r.head.0));
         e.run(&program.fixed, &again).map_err(|g| gave_up(rules, g, LIMITS))?;
         for (relation, layout) in above.iter_mut().zip(&program.layouts.layouts) {
@@ -151,16 +152,95 @@ impl Base {
             })
             .collect();
         let terms = if terms.own() == 0 { self.inner.terms.clone() } else { Arc::new(terms) };
-        Self::finished(rules, terms, relations)
+        let given = facts.iter().map(|(_, a)| a).collect();
+        Self::finished(rules, terms, relations, Some(&self.inner), &|r| changed.contains(&r), given)
     }
 
-    fn finished(rules: &Arc<Rules>, terms: Arc<Terms>, relations: Vec<Arc<Relation>>) -> Result<Self, ReasonError> {
+    /// `given` are the facts that the relations which `changed` must hold.
+    fn finished(
+        rules: &Arc<Rules>,
+        terms: Arc<Terms>,
+        relations: Vec<Arc<Relation>>,
+        before: Option<&Inner>,
+        changed: &dyn Fn(RelId) -> bool,
+        mut given: Vec<&Atom>,
+    ) -> Result<Self, ReasonError> {
         let broken = rules.program.layouts.ids.get(&(FALSE.into(), 0)).and_then(|r| relations.get(*r as usize)).and_then(|r| r.derived.first().copied());
         if let Some(d) = broken {
             return Err(ReasonError::Inconsistent(rules.name_of(d.rule)));
         }
+        // The rows that count as facts are those that were given: all that is verified later rests on them.
+        let mut held: Vec<Atom> =
+            rules.program.layouts.ids.iter().filter(|(_, r)| changed(**r)).flat_map(|(p, r)| stored_in(&relations, &terms, *r, p)).collect();
+        held.sort_unstable();
+        given.sort_unstable();
+        given.dedup();
+        if let Some(a) = held.iter().find(|a| given.binary_search(a).is_err()).or_else(|| given.iter().copied().find(|a| held.binary_search(a).is_err())) {
+            return Err(ReasonError::Disagreement { difference: format!("`{a}` is a fact on one side only"), reproducer: String::new() });
+        }
         let counts = relations.iter().map(|r| r.len()).collect();
-        Ok(Self { inner: Arc::new(Inner { rules: rules.clone(), terms, relations, counts, shown: OnceLock::new() }) })
+        let same = |r: RelId| before.is_some_and(|b| b.relations.get(r as usize).zip(relations.get(r as usize)).is_some_and(|(x, y)| Arc::ptr_eq(x, y)));
+        let seen = rules.checker.as_ref().map(|c| c.seen(before.map(|b| &b.seen), same)).unwrap_or_default();
+        let sound = before.is_some_and(|b| matches!(b.certified.get(), Some(Ok(()))));
+        let kept = if sound { (0..).take(relations.len()).map(same).collect() } else { Vec::new() };
+        let (certified, confirmed) = (OnceLock::new(), OnceLock::new());
+        Ok(Self { inner: Arc::new(Inner { rules: rules.clone(), terms, relations, counts, shown: OnceLock::new(), seen, kept, certified, confirmed }) })
+    }
+
+    /// Whether the checker accepts all that follows from the stored facts alone; it looks once, and clingo where it cannot.
+    pub(super) fn certified(&self) -> Result<(), ReasonError> {
+        let inner = &self.inner;
+        let check = || {
+            let Ok(checker) = &inner.rules.checker else { return self.confirmed() };
+            let layouts = &inner.rules.program.layouts;
+            let rows = inner.relations.iter().map(|r| &**r).collect();
+            let model = Model { fixed: &[], seen: &Seen::default(), rows, layouts, max_steps: LIMITS.steps };
+            let given =
+                inner.relations.iter().zip(0..).flat_map(|(rows, r)| (0..).zip(&rows.derived).filter(|(_, d)| d.rule == FACT).map(move |(n, _)| (r, n)));
+            match checker.statics(&model, &mut Terms::over(&inner.terms), given, &inner.kept) {
+                Verdict::Holds => Ok(()),
+                Verdict::Differs(difference) => Err(self.disagreement(difference)),
+                Verdict::GaveUp => self.confirmed(),
+            }
+        };
+        inner.certified.get_or_init(check).clone()
+    }
+
+    /// Whether clingo derives the same from the stored facts alone; it is asked once, which takes as long as grounding them all.
+    pub(super) fn confirmed(&self) -> Result<(), ReasonError> {
+        let ask = || {
+            let clingo = super::decide::one_model(&slice::of_facts(self), None)?;
+            let ids = &self.inner.rules.program.layouts.ids;
+            let mut held: Vec<Atom> = ids.keys().filter(|p| &*p.0 != FALSE).flat_map(|p| self.query(&p.0, p.1)).collect();
+            held.sort_unstable();
+            match super::decide::difference(&held, &clingo) {
+                Some(difference) => Err(self.disagreement(difference)),
+                None => Ok(()),
+            }
+        };
+        self.inner.confirmed.get_or_init(ask).clone()
+    }
+
+    /// What clingo said of the stored facts' consequences, if it was asked.
+    pub(super) fn verdict(&self) -> Option<&Result<(), ReasonError>> {
+        self.inner.confirmed.get()
+    }
+
+    fn disagreement(&self, difference: String) -> ReasonError {
+        let reproducer = super::reproduce::write(&self.inner.rules, &slice::of_facts(self), &difference);
+        ReasonError::Disagreement { difference, reproducer }
+    }
+
+    /// The same base with a defect in its static rows.
+    #[cfg(test)]
+    pub(super) fn broken(&self, harm: impl FnOnce(&mut Vec<Arc<Relation>>)) -> Self {
+        let mut relations = self.inner.relations.clone();
+        harm(&mut relations);
+        let (i, counts) = (&self.inner, relations.iter().map(|r| r.len()).collect());
+        let seen = i.rules.checker.as_ref().map(|c| c.seen(None, |_| false)).unwrap_or_default();
+        let (rules, terms, kept) = (i.rules.clone(), i.terms.clone(), Vec::new());
+        let (shown, certified, confirmed) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
+        Self { inner: Arc::new(Inner { rules, terms, relations, counts, shown, seen, kept, certified, confirmed }) }
     }
 
     /// The rules.
@@ -185,11 +265,8 @@ impl Base {
 
     /// The stored facts of a predicate, without what rules derive.
     pub fn stored(&self, p: &(crate::term::Name, usize)) -> Vec<Atom> {
-        let Some(r) = self.inner.rules.program.layouts.ids.get(p).and_then(|r| self.inner.relations.get(*r as usize)) else {
-            return Vec::new();
-        };
-        let facts = r.derived.iter().zip(0..).filter(|(d, _)| d.rule == FACT);
-        facts.filter_map(|(_, n)| self.inner.terms.atom(&p.0, r.row(p.1, n))).collect()
+        let relation = self.inner.rules.program.layouts.ids.get(p);
+        relation.map_or_else(Vec::new, |r| stored_in(&self.inner.relations, &self.inner.terms, *r, p))
     }
 
     /// Bytes held by the facts and their consequences, roughly.
@@ -212,6 +289,13 @@ fn reads<'a>(rules: &'a Rules, r: &'a super::eval::Compiled) -> impl Iterator<It
         super::syntax::Literal::Atom { atom, .. } => rules.program.layouts.ids.get(&atom.predicate()).copied(),
         _ => None,
     })
+}
+
+/// The rows of a relation that are facts.
+fn stored_in(relations: &[Arc<Relation>], terms: &Terms, r: RelId, p: &super::syntax::Predicate) -> Vec<Atom> {
+    let Some(rows) = relations.get(r as usize) else { return Vec::new() };
+    let facts = (0..).zip(&rows.derived).filter(|(_, d)| d.rule == FACT);
+    facts.filter_map(|(n, _)| terms.atom(&p.0, rows.row(p.1, n))).collect()
 }
 
 fn stored(rules: &Rules, a: &Atom, scope: Scope) -> Result<RelId, ReasonError> {

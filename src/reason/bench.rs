@@ -28,9 +28,11 @@ pub struct Case {
 pub enum Engine {
     /// The evaluator.
     Fast,
-    /// The evaluator, confirmed by clingo on the slice.
+    /// The evaluator, accepted by the checker.
     Confirm,
-    /// clingo on the slice.
+    /// The checker alone, on what the evaluator found.
+    Check,
+    /// The evaluator, confirmed by clingo on the slice.
     Clingo,
     /// A fresh clingo on all rules and all facts: the baseline.
     Whole,
@@ -154,12 +156,14 @@ struct Times {
 
 /// Measures all cases by all engines, one round after the other so that all see the same machine. In each round an engine's
 /// first decision finds the caches as the other engines left them, so it is counted apart.
-pub fn run(cases: &[Case], engines: &[Engine], rounds: usize) -> Result<Vec<Row>, ReasonError> {
+pub fn run(cases: &[Case], engines: &[Engine], rounds: usize, progress: &mut dyn FnMut(&str)) -> Result<Vec<Row>, ReasonError> {
     let budget = Budget { solve: Duration::from_secs(60), ..Budget::default() };
     let all: Vec<(&Case, Engine)> = cases.iter().flat_map(|c| engines.iter().map(move |e| (c, *e))).collect();
     let mut times = vec![Times::default(); all.len()];
     // The first round fills what is filled once and is not counted.
+    let begin = Instant::now();
     for round in 0..=rounds {
+        progress(&format!("round {round} of {rounds} over {} cases, {} s", cases.len(), begin.elapsed().as_secs()));
         for ((case, engine), t) in all.iter().zip(&mut times) {
             for n in 0..repeats(*engine, case.kb_facts, round) {
                 let (took, held) = once(case, *engine, &budget)?;
@@ -214,27 +218,40 @@ pub struct Turns {
     pub engines: Vec<(Engine, f64, f64, f64)>,
 }
 
+impl Turns {
+    /// What one engine takes of another's time: at the median, and where 90 % do not take more.
+    pub fn ratio(&self, one: Engine, other: Engine) -> Option<(f64, f64)> {
+        let of = |e: Engine| self.engines.iter().find(|(n, ..)| *n == e);
+        of(one).zip(of(other)).map(|(a, b)| (a.1 / b.1, a.2 / b.2))
+    }
+}
+
 /// Measures turns that were taken before: their bases and their facts.
-pub fn of_turns(turns: &[Case]) -> Result<Turns, ReasonError> {
-    let mut out = Turns { turns: turns.len(), engines: Vec::new() };
-    for engine in [Engine::Fast, Engine::Confirm, Engine::Proofs] {
-        let mut medians = Vec::with_capacity(turns.len());
-        for turn in turns {
-            let repeats = if engine == Engine::Confirm { 3 } else { REPEATS };
-            let mut times = (0..repeats).map(|_| Ok(once(turn, engine, &Budget::default())?.0)).collect::<Result<Vec<_>, ReasonError>>()?;
+pub fn of_turns(turns: &[Case], progress: &mut dyn FnMut(&str)) -> Result<Turns, ReasonError> {
+    let engines = [Engine::Fast, Engine::Check, Engine::Confirm, Engine::Clingo, Engine::Proofs];
+    let mut medians = vec![Vec::with_capacity(turns.len()); engines.len()];
+    // Turn by turn, so that all engines see the same machine.
+    for (n, turn) in turns.iter().enumerate() {
+        if n % 20 == 0 {
+            progress(&format!("turn {n} of {}", turns.len()));
+        }
+        for (engine, medians) in engines.iter().zip(&mut medians) {
+            let repeats = if *engine == Engine::Clingo { 3 } else { REPEATS };
+            let mut times = (0..repeats).map(|_| Ok(once(turn, *engine, &Budget::default())?.0)).collect::<Result<Vec<_>, ReasonError>>()?;
             medians.push(at(&mut times, 50));
         }
-        out.engines.push((engine, micros(at(&mut medians, 50)), micros(at(&mut medians, 90)), micros(at(&mut medians, 100))));
     }
-    Ok(out)
+    let row = |(engine, medians): (&Engine, &mut Vec<u64>)| (*engine, micros(at(medians, 50)), micros(at(medians, 90)), micros(at(medians, 100)));
+    Ok(Turns { turns: turns.len(), engines: engines.iter().zip(&mut medians).map(row).collect() })
 }
 
 /// Fast engines are measured more often in a round; the baseline on a large menu only in some rounds.
 fn repeats(engine: Engine, kb_facts: usize, round: usize) -> usize {
     match engine {
-        Engine::Fast | Engine::Proofs => 21,
-        Engine::Confirm | Engine::Clingo => 3,
-        Engine::Whole if kb_facts > 5_000 => usize::from(round % 10 <= 1),
+        Engine::Fast | Engine::Proofs | Engine::Check | Engine::Confirm => 21,
+        // On a large menu these take as long as all others together.
+        Engine::Clingo | Engine::Whole if kb_facts > 5_000 => usize::from(round <= 1),
+        Engine::Clingo => 3,
         Engine::Whole => 1,
     }
 }
@@ -246,7 +263,7 @@ fn micros(nanos: u64) -> f64 {
 
 fn once(case: &Case, engine: Engine, budget: &Budget) -> Result<(u64, usize), ReasonError> {
     let how = match engine {
-        Engine::Fast | Engine::Proofs => Reasoner::Fast,
+        Engine::Fast | Engine::Proofs | Engine::Check => Reasoner::Fast,
         Engine::Confirm => Reasoner::Confirm,
         Engine::Clingo => Reasoner::Clingo,
         Engine::Whole => {
@@ -257,8 +274,15 @@ fn once(case: &Case, engine: Engine, budget: &Budget) -> Result<(u64, usize), Re
         }
     };
     let start = Instant::now();
-    let out = decide(&case.base, black_box(&case.facts), how, budget)?;
+    let mut out = decide(&case.base, black_box(&case.facts), how, budget)?;
     black_box(out.shown());
+    if engine == Engine::Check {
+        let start = Instant::now();
+        if !super::decide::certified(&mut out, &case.facts, budget)? {
+            return Err(ReasonError::OverBudget { what: "look-ups of the checker", limit: budget.max_steps });
+        }
+        return Ok((nanos(start), out.bytes()));
+    }
     if engine == Engine::Proofs {
         let start = Instant::now();
         black_box(out.why_all());

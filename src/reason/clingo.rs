@@ -1,6 +1,8 @@
 //! The one door to clingo: a fresh control for each question, built, solved and freed on one thread.
 #![expect(unsafe_code, reason = "the safe layer has no sound way to hear clingo's messages, see `messages`")]
 
+pub mod ast;
+
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;

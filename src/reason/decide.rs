@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use super::ReasonError;
 use super::base::{Base, gave_up, insert_fact};
+use super::certify::{Model, Verdict};
 use super::clingo::SolveError;
-use super::eval::run::Touched;
 use super::eval::store::{FACT, RelId, Relation};
 use super::eval::terms::{Id, Terms};
 use super::eval::{Evaluation, FALSE, Limits, Scratch};
@@ -21,10 +21,10 @@ use crate::term::Atom;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Reasoner {
-    /// The evaluator decides, clingo must agree.
+    /// The evaluator decides, and the checker must accept it before anything is committed; clingo audits afterwards.
     #[default]
     Confirm,
-    /// clingo alone.
+    /// The evaluator decides, and clingo must agree before anything is committed.
     Clingo,
     /// The evaluator alone.
     Fast,
@@ -121,6 +121,7 @@ impl Outcome {
 
 /// Decides on the facts of session and turn.
 pub fn decide(base: &Base, facts: &[Atom], how: Reasoner, budget: &Budget) -> Result<Outcome, ReasonError> {
+    let facts = &*super::reflect::reflect(base.rules(), facts);
     // In order, so that the same facts give the same bytes, proofs too, however they arrive.
     let ordered: Vec<Atom>;
     let facts = if facts.is_sorted() {
@@ -131,23 +132,69 @@ pub fn decide(base: &Base, facts: &[Atom], how: Reasoner, budget: &Budget) -> Re
         ordered = copy;
         &ordered
     };
-    let ask = how != Reasoner::Fast || !base.rules().left.is_empty();
-    let mut touched = ask.then(Touched::new);
-    let mut outcome = evaluate(base, facts, budget, touched.as_mut())?;
-    let Some(touched) = touched else { return Ok(outcome) };
-    let slice = slice::of_decision(&outcome, &touched);
+    let mut outcome = evaluate(base, facts, budget)?;
     let search = !base.rules().left.is_empty();
-    let model = one_model(&slice, search.then_some(budget.solve))?;
-    if how != Reasoner::Clingo {
-        compare(&outcome, &model, &slice)?;
+    if how == Reasoner::Fast && !search || how == Reasoner::Confirm && certified(&mut outcome, facts, budget)? {
+        return Ok(outcome);
     }
-    let fixed = base.shown();
-    outcome.shown = if how == Reasoner::Clingo { Vec::new() } else { std::mem::take(&mut outcome.shown) };
-    outcome.shown.extend(fixed.iter().cloned());
-    outcome.shown.extend(model);
-    outcome.shown.sort();
-    outcome.shown.dedup();
+    let model = agreed(base, facts, &outcome.shown, budget)?;
+    if search {
+        outcome.shown.extend(model);
+        outcome.shown.sort();
+        outcome.shown.dedup();
+    }
     Ok(outcome)
+}
+
+/// Whether the checker accepts a decision and what it rests on; not, if it cannot tell.
+pub(super) fn certified(outcome: &mut Outcome, facts: &[Atom], budget: &Budget) -> Result<bool, ReasonError> {
+    let base = outcome.base.clone();
+    let Ok(checker) = &base.rules().checker else { return Ok(false) };
+    if let Some(Err(e)) = base.verdict() {
+        return Err(e.clone());
+    }
+    base.certified()?;
+    let inner = &base.inner;
+    let rows = outcome.above.iter().collect();
+    // Its searches are plainer than the evaluator's, but not by more than this.
+    let model = Model { fixed: &inner.relations, seen: &inner.seen, rows, layouts: &inner.rules.program.layouts, max_steps: budget.max_steps / 10 };
+    match checker.decision(&model, &mut outcome.terms, facts) {
+        Verdict::Holds => Ok(true),
+        Verdict::GaveUp => Ok(false),
+        Verdict::Differs(difference) => {
+            let reproducer = super::reproduce::write(base.rules(), &slice::of_decision(&base, facts), &difference);
+            Err(ReasonError::Disagreement { difference, reproducer })
+        }
+    }
+}
+
+/// What clingo shows for a decision, if it agrees with what the evaluator shows and with what both rest on.
+fn agreed(base: &Base, facts: &[Atom], shown: &[Atom], budget: &Budget) -> Result<Vec<Atom>, ReasonError> {
+    base.confirmed()?;
+    let rules = base.rules();
+    let slice = slice::of_decision(base, facts);
+    let model = by_clingo(base, &slice, budget)?;
+    let both = |a: &&Atom| !rules.analysis.left_predicates.contains(&(a.name.clone(), a.args.len()));
+    let of_both = |atoms: &[Atom]| atoms.iter().filter(both).cloned().collect::<Vec<_>>();
+    let same = if rules.left.is_empty() { difference(shown, &model) } else { difference(&of_both(shown), &of_both(&model)) };
+    match same {
+        None => Ok(model),
+        Some(difference) => Err(ReasonError::Disagreement { reproducer: super::reproduce::write(rules, &slice, &difference), difference }),
+    }
+}
+
+/// What clingo shows for a slice, with the static atoms that are shown in every turn.
+pub(super) fn by_clingo(base: &Base, slice: &Slice, budget: &Budget) -> Result<Vec<Atom>, ReasonError> {
+    let mut model = one_model(slice, (!base.rules().left.is_empty()).then_some(budget.solve))?;
+    model.extend(base.shown().iter().cloned());
+    model.sort();
+    model.dedup();
+    Ok(model)
+}
+
+/// Asks clingo afterwards whether it agrees with what was shown of a decision.
+pub fn audit(base: &Base, facts: &[Atom], shown: &[Atom], budget: &Budget) -> Result<(), ReasonError> {
+    agreed(base, &super::reflect::reflect(base.rules(), facts), shown, budget).map(drop)
 }
 
 /// How many arguments an atom has that is written with `_` for anything.
@@ -156,13 +203,11 @@ pub fn arity_of(pattern: &str) -> Option<usize> {
 }
 
 /// The program that clingo gets to confirm a decision: also what a reproducer holds.
-pub fn slice(base: &Base, facts: &[Atom], budget: &Budget) -> Result<Slice, ReasonError> {
-    let mut touched = Touched::new();
-    let outcome = evaluate(base, facts, budget, Some(&mut touched))?;
-    Ok(slice::of_decision(&outcome, &touched))
+pub fn slice(base: &Base, facts: &[Atom]) -> Slice {
+    slice::of_decision(base, &super::reflect::reflect(base.rules(), facts))
 }
 
-fn one_model(slice: &Slice, limit: Option<Duration>) -> Result<Vec<Atom>, ReasonError> {
+pub(super) fn one_model(slice: &Slice, limit: Option<Duration>) -> Result<Vec<Atom>, ReasonError> {
     let solved = super::clingo::solve(&slice.rules, &slice.facts, 2, limit).map_err(|e| match e {
         SolveError::Timeout(t) => ReasonError::OverBudget { what: "milliseconds of solving", limit: u64::try_from(t.as_millis()).unwrap_or(u64::MAX) },
         SolveError::Unrepresentable => ReasonError::Unrepresentable("a shown atom".into()),
@@ -179,22 +224,14 @@ fn one_model(slice: &Slice, limit: Option<Duration>) -> Result<Vec<Atom>, Reason
     }
 }
 
-/// Both engines must have derived the same atoms of the predicates that both decide.
-fn compare(outcome: &Outcome, model: &[Atom], slice: &Slice) -> Result<(), ReasonError> {
-    let rules = outcome.base.rules();
-    let fixed = outcome.base.shown();
-    let both = |a: &Atom| !rules.analysis.left_predicates.contains(&(a.name.clone(), a.args.len()));
-    let missing = outcome.shown.iter().find(|a| both(a) && model.binary_search(a).is_err() && fixed.binary_search(a).is_err());
-    let extra = model.iter().find(|a| both(a) && outcome.shown.binary_search(a).is_err());
-    let difference = match (missing, extra) {
-        (None, None) => return Ok(()),
-        (Some(a), _) => format!("only the evaluator derives `{a}`"),
-        (None, Some(a)) => format!("only clingo derives `{a}`"),
-    };
-    Err(ReasonError::Disagreement { reproducer: super::reproduce::write(rules, slice, &difference), difference })
+/// What one of two sorted lists of atoms has and the other lacks, in words.
+pub(super) fn difference(evaluator: &[Atom], clingo: &[Atom]) -> Option<String> {
+    let only = |a: &[Atom], b: &[Atom]| a.iter().find(|x| b.binary_search(x).is_err()).cloned();
+    let one = only(evaluator, clingo).map(|a| format!("only the evaluator derives `{a}`"));
+    one.or_else(|| only(clingo, evaluator).map(|a| format!("only clingo derives `{a}`")))
 }
 
-fn evaluate(base: &Base, facts: &[Atom], budget: &Budget, touched: Option<&mut Touched>) -> Result<Outcome, ReasonError> {
+fn evaluate(base: &Base, facts: &[Atom], budget: &Budget) -> Result<Outcome, ReasonError> {
     if facts.len() > budget.max_input_facts {
         return Err(ReasonError::OverBudget { what: "facts of session and turn", limit: budget.max_input_facts as u64 });
     }
@@ -220,7 +257,7 @@ fn evaluate(base: &Base, facts: &[Atom], budget: &Budget, touched: Option<&mut T
         insert_fact(rules, &mut terms, below, &mut above, relation, a);
     }
     let limits = Limits { rows: budget.max_atoms, steps: budget.max_steps };
-    let mut e = Evaluation { program, below, fixed: &base.inner.counts, above: &mut above, terms: &mut terms, scratch: &mut scratch, limits, touched };
+    let mut e = Evaluation { program, below, fixed: &base.inner.counts, above: &mut above, terms: &mut terms, scratch: &mut scratch, limits };
     e.run(&program.moving, &|_| true).map_err(|g| gave_up(rules, g, limits))?;
     if let Some(d) = program.layouts.ids.get(&(FALSE.into(), 0)).and_then(|r| above.get(*r as usize)).and_then(|r| r.derived.first()) {
         return Err(ReasonError::Inconsistent(rules.name_of(d.rule)));

@@ -1,5 +1,7 @@
 //! The bottom-up evaluator: strata of compiled rules over interned rows, each row with the rule and binding that derived it.
 
+#[cfg(test)]
+pub mod fault;
 pub mod normal;
 pub mod plan;
 pub mod run;
@@ -10,7 +12,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use plan::{Calc, Compiler, Layouts, NoPlan, Plan, Slot, Step};
-use run::{Run, Stop, Touched, UNSET};
+use run::{Run, Stop, UNSET};
 use store::{Derived, RelId, Relation, open_row};
 use terms::{Id, Terms};
 
@@ -215,6 +217,10 @@ impl Program {
         if !target.is_empty() && target.find(row).is_some() {
             return false;
         }
+        #[cfg(test)]
+        if rule != store::FACT && fault::loses() {
+            return false;
+        }
         let at = u32::try_from(target.bindings.len()).unwrap_or(u32::MAX);
         target.bindings.extend_from_slice(binding);
         target.push(row, Derived { rule, binding: at });
@@ -301,8 +307,6 @@ pub struct Evaluation<'a> {
     pub scratch: &'a mut Scratch,
     /// Limits.
     pub limits: Limits,
-    /// Static rows looked at, if wanted.
-    pub touched: Option<&'a mut Touched>,
 }
 
 impl Evaluation<'_> {
@@ -313,6 +317,10 @@ impl Evaluation<'_> {
                 if wanted(*r) {
                     self.fire(*r, None)?;
                 }
+            }
+            #[cfg(test)]
+            if let Some((relation, row)) = fault::adds(self.above, &self.program.layouts) {
+                self.program.insert(self.terms, self.below, self.above, relation, &row, s.rules.first().copied().unwrap_or(0), &[0; 64]);
             }
             if s.recursive {
                 self.rounds(s, wanted)?;
@@ -360,6 +368,10 @@ impl Evaluation<'_> {
     fn fire(&mut self, rule: u32, delta: Option<(usize, std::ops::Range<u32>)>) -> Result<(), GaveUp> {
         let program = self.program;
         let Some(c) = program.rules.get(rule as usize) else { return Ok(()) };
+        #[cfg(test)]
+        if fault::skips(rule) {
+            return Ok(());
+        }
         if c.needs.iter().any(|r| self.rows(*r) == 0) {
             return Ok(());
         }
@@ -392,7 +404,6 @@ impl Evaluation<'_> {
             delta: range,
             steps,
             max_steps: self.limits.steps,
-            touched: self.touched.as_deref_mut(),
             deepest: None,
         };
         let solved = run.solve(&plan.steps, &mut |run| {

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
 use super::analyse::{Analysis, analyse, heads};
+use super::certify::Checker;
 use super::eval::plan::NoPlan;
 use super::eval::store::{RelId, Relation};
 use super::eval::terms::Terms;
@@ -55,12 +56,17 @@ pub struct Rules {
     pub(super) moving: BTreeSet<Predicate>,
     /// The statements as clingo gets them.
     pub(super) texts: Vec<Name>,
+    /// The second opinion; where the rules are not of its fragment, why.
+    pub(super) checker: Result<Checker, String>,
+    sources: Vec<Source>,
     /// For each rule the rules that could derive what it mentions.
     pub(super) supplies: Vec<Vec<u32>>,
     /// The rules as the search for those that could fire sees them.
     pub(super) sketches: Vec<Sketch>,
     /// Memory of finished decisions, for the next ones.
     pub(super) pool: Mutex<Vec<Workspace>>,
+    /// What the rules ask about facts as things.
+    pub(super) reflected: super::reflect::Wanted,
     warnings: Vec<Diagnostic>,
 }
 
@@ -163,6 +169,7 @@ impl Rules {
         }
         let analysis = analyse(&statements, &moving, &unplanned);
         let (program, left) = compile(&statements, &analysis);
+        let reflected = super::reflect::Wanted::of(&analysis);
         unreached(&statements, &analysis, &mut warnings);
 
         let mut shown = Vec::new();
@@ -182,6 +189,11 @@ impl Rules {
         }
         shown.sort_by(|a, b| a.1.cmp(&b.1));
         shown.dedup();
+        let checker = if left.is_empty() {
+            Checker::read(sources, &moving, &mut program.layouts, &mut program.terms)
+        } else {
+            Err("some rules are decided by clingo alone".into())
+        };
         program.finish();
         let mut by_head: BTreeMap<RelId, Vec<u32>> = BTreeMap::new();
         for (n, r) in program.rules.iter().enumerate() {
@@ -204,9 +216,12 @@ impl Rules {
             left,
             moving,
             texts,
+            checker,
+            sources: sources.to_vec(),
             supplies,
             sketches,
             pool: Mutex::new(Vec::new()),
+            reflected,
             warnings,
         })
     }
@@ -232,11 +247,27 @@ impl Rules {
         self.left.iter().filter_map(|n| self.statements.get(*n).map(|s| (s, why(n)))).collect()
     }
 
-    /// Lets clingo read another text of a statement than the author's: for reproducers, and for tests in which the engines must differ.
+    /// Lets clingo and the checker read another text of a statement than the author's: for reproducers, and for tests in which the
+    /// engines must differ.
     pub fn let_clingo_read(&mut self, statement: usize, text: &str) {
-        if let Some(t) = self.texts.get_mut(statement) {
-            *t = text.into();
+        let (Some(t), Some(s)) = (self.texts.get_mut(statement), self.statements.get(statement)) else { return };
+        *t = text.into();
+        // On one line where it can be, so that lines below stay where they are.
+        for source in self.sources.iter_mut().filter(|f| f.name == s.origin.file) {
+            let mut whole = source.text.to_string();
+            if let Some(at) = whole.find(&*s.text) {
+                whole.replace_range(at..at + s.text.len(), text);
+            }
+            *source = Source::new(&source.name, &whole);
         }
+        let mut layouts = self.program.layouts.clone();
+        let terms = Arc::make_mut(&mut self.terms);
+        self.checker = Checker::read(&self.sources, &self.moving, &mut layouts, terms);
+    }
+
+    /// Why decisions by these rules are confirmed by clingo alone, if they are.
+    pub fn not_checked(&self) -> Option<&str> {
+        self.checker.as_ref().err().map(String::as_str)
     }
 
     /// Who owns a predicate's facts; `None` for what is derived or unknown.

@@ -7,11 +7,9 @@ use std::fmt::Write;
 
 use super::analyse::{mentions, patterns_meet};
 use super::base::Base;
-use super::decide::Outcome;
-use super::eval::run::Touched;
 use super::eval::{Compiled, FALSE, Stratum};
 use super::rules::Rules;
-use super::syntax::{Item, Kind, Literal, Pattern, Rel, Sign, Statement, is_anonymous};
+use super::syntax::{Item, Kind, Literal, Pattern, Predicate, Rel, Sign, Statement, is_anonymous};
 use crate::term::{Atom, Name};
 
 /// A program in clingo's language.
@@ -54,9 +52,9 @@ pub fn supplies(rules: &[Compiled], moving: &[Stratum]) -> Vec<Vec<u32>> {
 
 /// The statements that can fire on a decision's facts and that something shown, or a constraint, depends on; found without
 /// looking at what the evaluator derived.
-fn possible(outcome: &Outcome) -> BTreeSet<usize> {
-    let rules = outcome.base().rules();
-    let fires = possible::fires(outcome.base(), &outcome.above, &outcome.terms);
+fn possible(base: &Base, facts: &[Atom]) -> BTreeSet<usize> {
+    let rules = base.rules();
+    let fires = possible::fires(base, facts);
     let fires = |n: u32| fires.get(n as usize).copied().unwrap_or(false);
     let ends = |r: &Compiled| r.pattern.name.as_ref() == FALSE || rules.shown.iter().any(|(s, _)| *s == r.head.0) || !rules.left.is_empty();
     let mut next: Vec<u32> = (0u32..).zip(&rules.program.rules).filter(|(n, r)| fires(*n) && ends(r)).map(|(n, _)| n).collect();
@@ -161,45 +159,32 @@ fn replaced(s: &Statement, mut places: Places) -> Name {
     out.into()
 }
 
-/// The slice of a decision: its facts, and the static atoms that the evaluator's look-ups met.
-pub fn of_decision(outcome: &Outcome, touched: &Touched) -> Slice {
-    let base = outcome.base();
+/// The slice of a decision: its facts, the rules that could fire on them, and all static atoms of the predicates that these mention.
+/// What the evaluator looked up or derived in this decision has no part in it.
+pub fn of_decision(base: &Base, facts: &[Atom]) -> Slice {
     let rules = base.rules();
-    let program = &rules.program;
-    let mut facts: BTreeSet<Atom> = outcome.facts().iter().cloned().collect();
-    let mut seen = touched.clone();
-    seen.sort_unstable();
-    seen.dedup();
-    for (relation, row) in seen {
-        let (Some(rows), Some(layout), Some(name)) =
-            (base.inner.relations.get(relation as usize), program.layouts.layouts.get(relation as usize), program.layouts.names.get(relation as usize))
-        else {
-            continue;
-        };
-        let values = rows.row(layout.arity, row);
-        let Some(mut atom) = base.inner.terms.atom(&name.0, values) else { continue };
-        if let Some((opened, place)) = layout.opens
-            && let Some(view) = program.layouts.layouts.get(opened as usize).and_then(|l| l.views.get(place))
-        {
-            let args: Vec<_> = atom.args.splice(view.column..view.column + view.arity, [crate::term::Term::Const("".into())]).collect();
-            if let Some(slot) = atom.args.get_mut(view.column) {
-                *slot = crate::term::Term::Fun(view.functor.clone(), args);
-            }
-        }
-        facts.insert(atom);
-    }
-    for n in &rules.left {
-        let mentioned: Vec<(Name, usize)> = match rules.statements.get(*n).map(|s| &s.kind) {
-            Some(Kind::Rule { head, body }) => mentions(head, body).into_iter().map(|(p, _)| p).collect(),
-            Some(Kind::Optimise(body)) => mentions(&super::syntax::Head::None, body).into_iter().map(|(p, _)| p).collect(),
+    let statements = possible(base, facts);
+    let mentioned: BTreeSet<Predicate> = statements
+        .iter()
+        .filter_map(|n| rules.statements.get(*n))
+        .flat_map(|s| match &s.kind {
+            Kind::Rule { head, body } => mentions(head, body),
+            Kind::Optimise(body) => mentions(&super::syntax::Head::None, body),
             _ => Vec::new(),
-        };
-        for p in mentioned {
-            facts.extend(base.query(&p.0, p.1));
-        }
-    }
-    let fires = possible(outcome);
-    Slice { rules: write_statements(rules, |n| fires.contains(&n)), facts: facts.into_iter().collect() }
+        })
+        .map(|(p, _)| p)
+        .collect();
+    let all: BTreeSet<Atom> = facts.iter().cloned().chain(mentioned.iter().flat_map(|p| base.query(&p.0, p.1))).collect();
+    Slice { rules: write_statements(rules, |n| statements.contains(&n)), facts: all.into_iter().collect() }
+}
+
+/// What follows from the stored facts alone: they, and the rules that depend on nothing else.
+pub fn of_facts(base: &Base) -> Slice {
+    let rules = base.rules();
+    let facts = rules.signature.stored.keys().flat_map(|p| base.stored(p)).collect();
+    let fixed = rules.analysis.fixed.iter().filter_map(|n| rules.texts.get(*n));
+    let constants = rules.statements.iter().filter(|s| matches!(s.kind, Kind::Const(..))).map(|s| &s.text);
+    Slice { rules: constants.chain(fixed).map(|t| format!("{t}\n")).collect(), facts }
 }
 
 /// The whole program with all stored facts: the reference that slices are measured against.

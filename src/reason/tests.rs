@@ -81,7 +81,7 @@ fn clingo_gets_the_rules_that_could_fire_and_lead_to_something_shown() {
     );
     let base = Base::build(&rules, &atoms("dish(pie). dish(soup). drink(tea)"), &[]).unwrap();
     let heads = |facts: &str| {
-        let slice = slice_of(&base, &atoms(facts), &Budget::default()).unwrap();
+        let slice = slice_of(&base, &atoms(facts));
         let heads: Vec<&str> = slice.rules.lines().filter(|l| !l.starts_with('#')).filter_map(|l| l.split('(').next()).collect();
         heads.join(" ")
     };
@@ -232,3 +232,4 @@ act(3,1,price(258)): the price is 258 cents [test.lp:10]
 }
 
 mod agree;
+mod faults;

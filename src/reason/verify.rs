@@ -20,6 +20,8 @@ pub struct Speaker {
     pub base: Base,
     /// The turns it may take: lists of predicates.
     pub turns: Vec<Vec<Atom>>,
+    /// How its calls may come back: `returned(1,Function,How)` first, then the facts that the call leaves.
+    pub results: Vec<Vec<Atom>>,
 }
 
 /// Something that must stay possible: from every state with such a fact, those turns alone can lead to an effect.
@@ -42,6 +44,9 @@ pub struct Goal {
 /// Who may change what: role, scope (`shared` or `kb`), fact.
 pub type MayChange<'a> = dyn Fn(&str, &str, &Atom) -> bool + 'a;
 
+/// What a turn is decided on beside facts and inputs: conditions that are settled before.
+pub type Settle<'a> = dyn Fn(&[Atom]) -> Vec<Atom> + 'a;
+
 /// What is checked.
 pub struct Model<'a> {
     /// Who speaks.
@@ -50,6 +55,10 @@ pub struct Model<'a> {
     pub properties: Option<Base>,
     /// Rights.
     pub may_change: &'a MayChange<'a>,
+    /// Conditions that are settled before a decision.
+    pub settle: &'a Settle<'a>,
+    /// Atoms that must be shown somewhere; missed only where everything was visited.
+    pub somewhere: Vec<Atom>,
     /// What must stay reachable.
     pub goals: Vec<Goal>,
     /// Facts of a conversation that are dropped after every turn because no turn reads them: name and arity.

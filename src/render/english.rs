@@ -138,6 +138,11 @@ pub fn money(currency: &str, cents: i64) -> String {
     format!("{sign}{currency}{}.{:02}", amount / 100, amount % 100)
 }
 
+/// A time of day of so many minutes after midnight; the day after begins again at 00:00.
+pub fn clock(minutes: i64) -> String {
+    format!("{:02}:{:02}", minutes.rem_euclid(24 * 60) / 60, minutes.rem_euclid(60))
+}
+
 /// A list in one phrase: "a, b and c"; with a comma before the last word where an item holds an "and" of its own.
 pub fn list(items: &[String], last: &str) -> String {
     match items {
@@ -207,6 +212,7 @@ mod tests {
     fn money_ordinals_and_lists() {
         assert_eq!((money("$", 757), money("$", 5), money("$", 0)), ("$7.57".into(), "$0.05".into(), "$0.00".into()));
         assert_eq!(money("$", i64::from(i32::MIN)), "-$21474836.48");
+        assert_eq!((clock(545), clock(24 * 60 + 7)), ("09:05".into(), "00:07".into()));
         assert_eq!((ordinal(2), ordinal(13), ordinal(21), ordinal(112)), ("second".into(), "13th".into(), "21st".into(), "112th".into()));
         let items = |t: &[&str]| t.iter().map(|s| (*s).to_owned()).collect::<Vec<_>>();
         assert_eq!(list(&items(&["a", "b", "c"]), "and"), "a, b and c");

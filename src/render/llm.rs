@@ -13,8 +13,8 @@ pub use super::By;
 use super::faithful::scan::take_sentences;
 use super::faithful::{Faithful, Violation};
 use super::{Account, Exchange, Render, Say, Tone, Worded};
+use crate::conversation::Conversation;
 use crate::llm::{BlockingModel, ChatRequest, Message, ModelError, Usage};
-use crate::state::Conversation;
 use crate::term::{Atom, Term};
 
 /// A reply may be this much longer than its draft, in characters, beside a fixed allowance.
@@ -154,7 +154,7 @@ impl LlmRender {
     pub fn compose(&self, says: &[Say], tone: &Tone) -> Rendering {
         let draft = self.template.render(says, tone);
         self.attempts(draft, tone, |this, rendering, request| {
-            let reply = this.model.chat(request)?;
+            let reply = this.model.until(tone.until).chat(request)?;
             rendering.usage += reply.usage;
             let text = tidy(&reply.text);
             let verdict =
@@ -170,7 +170,7 @@ impl LlmRender {
             let mut checker = this.faithful.checker(says, &rendering.template);
             let (mut open, mut released, mut length) = (String::new(), Vec::new(), 0);
             let room = room(&rendering.template);
-            let outcome = this.model.stream(request, &mut |piece| {
+            let outcome = this.model.until(tone.until).stream(request, &mut |piece| {
                 // A quotation mark around the whole is no part of what is said.
                 open.push_str(if length == 0 { piece.trim_start_matches(['"', ' ', '\n']) } else { piece });
                 length += piece.chars().count();

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::{Clock, Engine, Options, Said, TurnError, TurnRecord, record};
+use super::{Clock, Engine, Options, TurnError, TurnRecord, record};
 use crate::domain::Domain;
 use crate::facts::{Cause, CommitRule, Entry, MemoryStore, Op, SessionKey};
 use crate::term::Atom;
@@ -27,7 +27,7 @@ pub struct Taken {
 impl Taken {
     /// Whether both say, do and leave the same.
     pub fn agrees(&self) -> bool {
-        let told = |r: &TurnRecord| (r.actions.clone(), r.effects.clone(), r.state.clone(), r.text.clone(), r.ended.clone());
+        let told = |r: &TurnRecord| (r.actions.clone(), r.effects.clone(), r.view.clone(), r.text.clone(), r.ended.clone());
         self.is.as_ref().is_ok_and(|is| told(&self.was) == told(is))
     }
 }
@@ -52,7 +52,7 @@ impl Again {
                 let facts: Vec<Atom> = self.base.iter().cloned().collect();
                 let _ = self.engine.store.install(&self.site, &facts, entry.at)?;
                 // The site is the log's, even where the domain's files have changed since.
-                self.engine.begun.lock().unwrap_or_else(std::sync::PoisonError::into_inner).insert(self.site.as_str().into());
+                self.engine.has_begun(&self.site);
             }
             Cause::Rebase { .. } => {
                 self.change_base(entry);
@@ -64,8 +64,8 @@ impl Again {
             }
             Cause::Turn(turn) => {
                 self.engine.options.clock = Clock::Fixed(entry.at);
-                let was = record::from_entry(entry);
-                let is = self.engine.turn(&SessionKey::new(&self.site, &turn.session), &turn.role, &Said::Before(&was), None);
+                let was = record::from_entry(entry, &self.engine.domain.ontology.view)?;
+                let is = self.engine.retake(&SessionKey::new(&self.site, &turn.session), &was);
                 return Ok(Some(Taken { was, is }));
             }
         }

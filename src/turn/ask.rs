@@ -1,16 +1,15 @@
 //! Questions about decisions: what would have been said, and what it takes for a reply.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
-use super::{Act, Decided, Decision, Engine, Said, TurnError, TurnRecord, conversation, record, sample, says};
+use super::{Act, Decided, Decision, Engine, Given, Going, Taken, TurnError, TurnRecord, audit, conversation, record, says};
 use crate::facts::SessionKey;
-use crate::facts::change::effects_to_changes;
 use crate::facts::{Change, Op};
-use crate::ontology::Scope;
+use crate::ontology::{Arrived, Scope};
 use crate::reason;
 use crate::render::{Render, Tone};
-use crate::state::State;
 use crate::term::{Atom, Term};
+use crate::understand::Heard;
 
 /// What would be different.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,8 +18,8 @@ pub enum WhatIf {
     Said {
         /// The turn.
         record: Box<TurnRecord>,
-        /// The state as it is.
-        before: State,
+        /// What the rules show as it is.
+        before: Vec<Atom>,
     },
     /// If another role had said it before this role's last turn: what that turn would have come to.
     Earlier {
@@ -60,47 +59,53 @@ impl Engine {
     /// What a turn would come to, decided on what the store holds now and then forgotten. What only another role may say is
     /// taken as said before the last turn, which is decided again.
     pub fn what_if(&self, key: &SessionKey, role: &str, predicates: &[String]) -> Result<WhatIf, AskError> {
-        self.check_role(role)?;
-        self.begin_site(&key.site)?;
-        let own = self.domain.ontology.admit(role, predicates);
+        self.speaker(key, role)?;
+        let arrived: Vec<Arrived> = predicates.iter().map(|t| Arrived::read(t)).collect();
+        let own = self.domain.ontology.admit(role, &arrived);
         if own.admitted.is_empty() && !own.refused.is_empty() {
-            let admits = |r: &&crate::term::Name| self.domain.ontology.admit(r, predicates).refused.is_empty();
+            let admits = |r: &&crate::term::Name| self.domain.ontology.admit(r, &arrived).refused.is_empty();
             return match self.domain.rules.keys().filter(|r| ***r != *role).find(admits) {
-                Some(other) => self.what_if_earlier(key, role, &other.clone(), predicates),
+                Some(other) => self.what_if_earlier(key, role, &other.clone(), arrived),
                 None => Err(AskError::Nobody(own.refused.iter().map(|r| r.message.clone()).collect::<Vec<_>>().join("; "))),
             };
         }
-        let said = Said::Predicates(predicates);
-        let before = self.read(key, role, &said)?;
-        let outcome = self.decide(&before).map_err(TurnError::from)?;
-        let (record, ..) = self.draft(&before, &Decision::read(&outcome), &said, role, self.options.clock.now())?;
-        let now = self.last_state(&before.opened).unwrap_or_default();
-        Ok(WhatIf::Said { record: Box::new(record), before: now })
+        let (taken, before) = self.try_out(key, role, arrived)?;
+        Ok(WhatIf::Said { record: Box::new(taken.record), before })
     }
 
-    fn what_if_earlier(&self, key: &SessionKey, role: &str, other: &str, predicates: &[String]) -> Result<WhatIf, AskError> {
+    /// The first round of a turn as it would be decided now, and what the rules show before it.
+    fn try_out(&self, key: &SessionKey, role: &str, arrived: Vec<Arrived>) -> Result<(Taken, Vec<Atom>), TurnError> {
+        let snapshot = self.begin(key, role, None)?;
+        let heard = Heard { confidence: 1.0, by: "scripted", ..Heard::default() };
+        let going = Going { heard, arrived, ..Going::default() };
+        let base = self.base(role, &snapshot)?;
+        let at = self.options.clock.now();
+        let collected = self.collected(role, &snapshot)?;
+        let taken = self.decide(&Given { domain: &self.domain, role, snapshot: &snapshot, base: &base, collected: &collected, going: &going, at })?;
+        Ok((taken, snapshot.last.as_ref().map(|e| self.record_of(e)).transpose()?.map(|r| r.view).unwrap_or_default()))
+    }
+
+    fn what_if_earlier(&self, key: &SessionKey, role: &str, other: &str, arrived: Vec<Arrived>) -> Result<WhatIf, AskError> {
         let decided = self.decided(key).ok_or_else(|| AskError::NoTurn { role: role.to_owned(), other: other.to_owned() })?;
         // The other role speaks in a conversation of its own that nobody has begun.
         let theirs = SessionKey::new(&key.site, &format!("{}?", key.session));
-        let before = self.read(&theirs, other, &Said::Predicates(predicates))?;
-        let outcome = self.decide(&before).map_err(TurnError::from)?;
-        let (changes, _) = effects_to_changes(&Decision::read(&outcome).effects, &self.domain.ontology, other);
-        let for_all: Vec<Change> = changes.into_iter().filter(|c| c.scope != Scope::Session).collect();
+        let (taken, _) = self.try_out(&theirs, other, arrived)?;
+        let for_all: Vec<Change> = taken.changes.into_iter().filter(|c| c.scope != Scope::Session).collect();
         let atoms = |op: Op| for_all.iter().filter(|c| c.op == op).map(|c| c.fact.clone()).collect::<Vec<_>>();
         let base = decided.outcome.base().with_change(&atoms(Op::Add), &atoms(Op::Del)).map_err(TurnError::from)?;
         let again = reason::decide(&base, decided.outcome.facts(), self.options.reasoner, &self.options.budget)
-            .inspect_err(|e| sample::keep_reproducer(&self.options, e))
+            .inspect_err(|e| audit::keep_reproducer(&self.options, e))
             .map_err(TurnError::from)?;
         let decision = Decision::read(&again);
         let without = |from: &[Act], what: &[Act]| from.iter().filter(|a| !what.iter().any(|b| a.action == b.action)).map(|a| a.action.clone()).collect();
         let opened = &decided.opened;
-        let tone = Tone { role: role.to_owned(), turn: opened.turn + 1, first: opened.turn == 0, conversation: conversation(&opened.key) };
+        let tone = Tone { role: role.to_owned(), turn: opened.turn + 1, first: opened.turn == 0, conversation: conversation(opened), until: None };
         Ok(WhatIf::Earlier {
             role: self.domain.ontology.roles.get(other).map_or_else(|| other.to_owned(), |r| r.title.clone()),
             changes: for_all.iter().map(|c| if c.op == Op::Add { c.fact.to_string() } else { format!("no longer {}", c.fact) }).collect(),
-            gone: without(&decided.acts, &decision.actions),
-            come: without(&decision.actions, &decided.acts),
-            text: self.domain.templates.render(&says(&decision.actions, &inputs(decided.outcome.facts())), &tone),
+            gone: without(&decided.acts, &decision.acts),
+            come: without(&decision.acts, &decided.acts),
+            text: self.domain.templates.render(&says(&decision.acts, &inputs(decided.outcome.facts())), &tone),
         })
     }
 
@@ -133,17 +138,17 @@ impl Engine {
 
     /// The last decision of a session, if the options say that decisions are remembered.
     pub fn decided(&self, key: &SessionKey) -> Option<Arc<Decided>> {
-        self.last.lock().unwrap_or_else(PoisonError::into_inner).iter().find(|d| d.key == *key).cloned()
+        self.rounds_decided(key).pop()
     }
 
-    /// What became of the decisions that were sampled for confirmation.
-    pub fn sampled(&self) -> sample::Sampled {
-        self.sampler.sampled()
+    /// What became of the decisions that clingo was asked about after the reply.
+    pub fn audited(&self) -> audit::Audited {
+        self.auditor.audited()
     }
 
-    /// Waits until all decisions sampled so far are confirmed.
-    pub fn settle_samples(&self) {
-        self.sampler.settle();
+    /// Waits until all decisions offered so far are audited.
+    pub fn settle_audits(&self) {
+        self.auditor.settle();
     }
 }
 

@@ -11,7 +11,7 @@ use crate::term::{Atom, Name};
 /// How many bases are kept; the least recently used one goes first.
 const MAX_BASES: usize = 64;
 
-/// A bounded cache.
+/// A bounded cache. Its lock is held for a look and an entry only: a base is built, and the kb read, without it.
 #[derive(Default)]
 pub struct Bases {
     inner: Mutex<Inner>,
@@ -20,12 +20,16 @@ pub struct Bases {
 #[derive(Default)]
 struct Inner {
     used: u64,
-    kept: BTreeMap<(Name, Name, u64), Kept>,
+    kept: BTreeMap<Key, Kept>,
 }
 
+/// A site, a role and a kb version.
+type Key = (Name, Name, u64);
+
+#[derive(Clone)]
 struct Kept {
     revision: u64,
-    shared: BTreeSet<Atom>,
+    shared: Arc<BTreeSet<Atom>>,
     base: Base,
     used: u64,
 }
@@ -40,31 +44,44 @@ impl Bases {
         kb: impl FnOnce() -> Result<Arc<Vec<Atom>>, TurnError>,
     ) -> Result<Base, TurnError> {
         let key = (site.clone(), Name::from(role), version);
+        let before = self.look(&key);
+        if let Some(kept) = before.as_ref().filter(|k| k.revision == revision) {
+            return Ok(kept.base.clone());
+        }
+        let wanted: BTreeSet<Atom> = shared.iter().map(|f| f.atom.clone()).collect();
+        let base = match before {
+            Some(kept) => {
+                let add: Vec<Atom> = wanted.difference(&kept.shared).cloned().collect();
+                let remove: Vec<Atom> = kept.shared.difference(&wanted).cloned().collect();
+                kept.base.with_change(&add, &remove)?
+            }
+            None => Base::build(rules, &kb()?, &wanted.iter().cloned().collect::<Vec<_>>())?,
+        };
+        self.keep(key, Kept { revision, shared: Arc::new(wanted), base: base.clone(), used: 0 });
+        Ok(base)
+    }
+
+    fn look(&self, key: &Key) -> Option<Kept> {
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         inner.used += 1;
         let now = inner.used;
-        if let Some(kept) = inner.kept.get_mut(&key) {
-            kept.used = now;
-            if kept.revision == revision {
-                return Ok(kept.base.clone());
-            }
-            let wanted: BTreeSet<Atom> = shared.iter().map(|f| f.atom.clone()).collect();
-            let add: Vec<Atom> = wanted.difference(&kept.shared).cloned().collect();
-            let remove: Vec<Atom> = kept.shared.difference(&wanted).cloned().collect();
-            let base = kept.base.with_change(&add, &remove)?;
-            *kept = Kept { revision, shared: wanted, base: base.clone(), used: now };
-            return Ok(base);
+        let kept = inner.kept.get_mut(key)?;
+        kept.used = now;
+        Some(kept.clone())
+    }
+
+    /// Keeps a base unless somebody was faster with a later one.
+    fn keep(&self, key: Key, new: Kept) {
+        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        if inner.kept.get(&key).is_some_and(|k| k.revision > new.revision) {
+            return;
         }
-        let atoms: Vec<Atom> = shared.iter().map(|f| f.atom.clone()).collect();
-        let base = Base::build(rules, &kb()?, &atoms)?;
-        while inner.kept.len() >= MAX_BASES {
-            let oldest = inner.kept.iter().min_by_key(|(_, k)| k.used).map(|(key, _)| key.clone());
-            match oldest {
-                Some(key) => inner.kept.remove(&key),
-                None => break,
-            };
+        while inner.kept.len() >= MAX_BASES && !inner.kept.contains_key(&key) {
+            let Some(oldest) = inner.kept.iter().min_by_key(|(_, k)| k.used).map(|(key, _)| key.clone()) else { break };
+            inner.kept.remove(&oldest);
         }
-        inner.kept.insert(key, Kept { revision, shared: atoms.into_iter().collect(), base: base.clone(), used: now });
-        Ok(base)
+        inner.used += 1;
+        let used = inner.used;
+        inner.kept.insert(key, Kept { used, ..new });
     }
 }

@@ -1,5 +1,7 @@
 //! What an operator may choose.
 
+use std::time::{Duration, Instant};
+
 use crate::reason::{Budget, Reasoner};
 
 /// Options of an engine.
@@ -9,16 +11,54 @@ pub struct Options {
     pub reasoner: Reasoner,
     /// What one decision may cost.
     pub budget: Budget,
+    /// What one turn may take.
+    pub turn: TurnBudget,
     /// Whether every turn's record holds its proofs.
     pub explain: bool,
     /// Whether the last decision of a session is kept for questions about it.
     pub remember: bool,
-    /// With the evaluator alone: every how many decisions clingo confirms one after the reply; 0 for never.
-    pub sample: u64,
+    /// Of how many decisions clingo audits at least one after the reply; 0 for none.
+    pub audit: u64,
     /// Where a disagreement of the engines leaves its reproducer; the system's temporary folder if unsaid.
     pub reproducers: Option<std::path::PathBuf>,
     /// Where times come from.
     pub clock: Clock,
+}
+
+/// What one turn may take, whatever is waited for in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TurnBudget {
+    /// From the words to the reply: waiting for the session's turn, models, functions and the store together.
+    pub time: Duration,
+    /// Rounds; each but the last one makes calls.
+    pub rounds: usize,
+}
+
+impl Default for TurnBudget {
+    fn default() -> Self {
+        Self { time: Duration::from_secs(60), rounds: 8 }
+    }
+}
+
+/// When a turn has to be over.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Deadline(pub Option<Instant>);
+
+impl Deadline {
+    /// So long from now; a time beyond all clocks is none.
+    pub fn after(time: Duration) -> Self {
+        Self(Instant::now().checked_add(time))
+    }
+
+    /// The time that is left.
+    pub fn left(self) -> Duration {
+        self.0.map_or(Duration::MAX, |at| at.saturating_duration_since(Instant::now()))
+    }
+
+    /// Whether the time is over.
+    pub fn passed(self) -> bool {
+        self.left().is_zero()
+    }
 }
 
 /// A clock: the system's, or a counting one for tests and replays, so that the same turns give the same bytes.

@@ -2,13 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::calls::{Came, Intent};
 use super::models::Models;
-use super::{Act, proofs};
-use crate::facts::{Entry, Provenance};
-use crate::ontology::{Ontology, Refused};
+use super::{Act, Going, TurnError, proofs, version};
+use crate::facts::{Change, Entry, Provenance};
+use crate::ontology::{Arrived, Ontology, Refused, Shape};
 use crate::reason::proof::Builder;
 use crate::reason::{Budget, Outcome, Refusal, minimal_conflict};
-use crate::state::State;
 use crate::term::Atom;
 use crate::understand::{Heard, Unsure};
 
@@ -35,8 +35,8 @@ pub struct TurnRecord {
     pub heard_by: String,
     /// How sure it was.
     pub confidence: f64,
-    /// The predicate texts that arrived.
-    pub arrived: Vec<String>,
+    /// What arrived as predicates.
+    pub arrived: Vec<Arrived>,
     /// Parts of the utterance that could mean several things.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unsure: Vec<UnsureText>,
@@ -53,40 +53,70 @@ pub struct TurnRecord {
     /// The next-action predicates.
     pub actions: Vec<Atom>,
     /// The changes of facts.
-    pub effects: Vec<String>,
+    pub effects: Vec<Change>,
+    /// Collected changes, of whichever session, that the kb version this turn made was made without.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub refused_changes: Vec<version::Refused>,
     /// How the session ended, if it did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ended: Option<String>,
     /// What was said.
     pub text: String,
-    /// The state afterwards.
-    pub state: State,
+    /// What the rules show of the conversation afterwards: `view` atoms, sorted.
+    pub view: Vec<Atom>,
     /// Why each action was taken.
     pub why: Vec<Why>,
     /// What was asked of models at either end, where one is configured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub models: Option<Box<Models>>,
+    /// The rounds, where functions were called; each is an entry of the session's log.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub rounds: Vec<Round>,
+}
+
+/// One round of a turn that calls functions.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Round {
+    /// The number of its entry in the session's log, from 1.
+    pub turn: u64,
+    /// When, in milliseconds since 1970.
+    pub at: i64,
+    /// What the calls of the round before gave.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub came: Vec<Came>,
+    /// What the listener said of conditions in free words then.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub settled: Vec<Atom>,
+    /// The actions with their places, `act(Phase,K,Action)`.
+    pub acts: Vec<Atom>,
+    /// The changes of facts.
+    pub effects: Vec<Change>,
+    /// How it ends the session, with the turn's last round.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ended: Option<String>,
+    /// The calls that are made after it; what they give stands in the next one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<Intent>,
+    /// Why nothing was decided on what the calls gave; their results are kept all the same.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failed: Option<String>,
 }
 
 /// A refused predicate as the record holds it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RefusedText {
-    /// Its text.
-    pub text: String,
+    /// What arrived, uncut.
+    pub text: Arrived,
     /// Stable reason.
     pub code: String,
     /// The reason in words.
     pub message: String,
 }
 
-/// What the rules show of a conversation beside order and status, as `Name(Value)`.
-pub fn shown(state: &State) -> Vec<Atom> {
-    state.shows.iter().flat_map(|(name, values)| values.iter().map(|v| Atom::new(name, vec![crate::term::Term::string(v)]))).collect()
-}
-
 impl From<&Refused> for RefusedText {
     fn from(r: &Refused) -> Self {
-        Self { text: r.text.clone(), code: r.code.to_owned(), message: r.message.clone() }
+        Self { text: r.what.clone(), code: r.code.to_owned(), message: r.message.clone() }
     }
 }
 
@@ -129,6 +159,31 @@ pub struct Why {
 }
 
 impl TurnRecord {
+    /// The number of the turn's first entry in the session's log.
+    pub fn began(&self) -> u64 {
+        self.rounds.first().map_or(self.turn, |r| r.turn)
+    }
+
+    /// The calls that this record leaves under way.
+    pub fn under_way(&self) -> &[Intent] {
+        self.rounds.last().map_or(&[], |r| &r.calls)
+    }
+
+    /// The turn as it stands after this record, with calls that gave this.
+    pub fn going(&self, came: Vec<Came>) -> Going {
+        Going { said: self.said.clone(), heard: self.heard(), arrived: self.arrived.clone(), rounds: self.rounds.clone(), came, settled: vec![] }
+    }
+
+    /// The turn as it stood before the last round of this record.
+    pub fn before_last_round(&self) -> Going {
+        let mut going = self.going(vec![]);
+        if let Some(last) = going.rounds.pop() {
+            going.came = last.came;
+            going.settled = last.settled;
+        }
+        going
+    }
+
     /// What was heard, for the turn taken again: everything that the decision rests on.
     pub fn heard(&self) -> Heard {
         let all = |list: &[UnsureText]| list.iter().map(Unsure::from).collect();
@@ -148,6 +203,11 @@ impl TurnRecord {
         self.nearest.iter().find_map(one).into_iter().collect()
     }
 
+    /// What arrived, in one line.
+    pub fn arrived_text(&self) -> String {
+        self.arrived.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
+    }
+
     /// The record as the store's log keeps it: without proofs, which the log's facts give again.
     pub fn to_log(&self) -> String {
         let short = Self { why: vec![], ..self.clone() };
@@ -155,9 +215,32 @@ impl TurnRecord {
     }
 }
 
-/// The record that a log entry holds; an entry of an older program may hold less.
-pub fn from_entry(entry: &Entry) -> TurnRecord {
-    entry.turn().and_then(|t| serde_json::from_str(&t.record).ok()).unwrap_or_default()
+/// The record that a log entry holds. An older program's record may hold less, and instead of `view` atoms what they
+/// looked like outside, as `state`. What cannot be read is an error: a turn decided as if nothing had been said before
+/// would be a wrong one.
+pub fn from_entry(entry: &Entry, shape: &Shape) -> Result<TurnRecord, TurnError> {
+    let broken = |session: &str, turn, detail: String| TurnError::BrokenRecord { session: session.into(), turn, detail };
+    let turn = entry.turn().ok_or_else(|| broken("", 0, format!("entry {} is no turn", entry.seq)))?;
+    let unreadable = |detail: String| broken(&turn.session, turn.turn, detail);
+    let Read { mut record, state, standing } = serde_json::from_str(&turn.record).map_err(|e| unreadable(e.to_string()))?;
+    if standing.is_some() {
+        return Err(unreadable("an older program kept in it where the conversation stands, which is now kept as facts; begin a new session".to_owned()));
+    }
+    if let Some(state) = state {
+        record.view = shape.atoms(&state).map_err(|e| unreadable(e.to_string()))?;
+    }
+    Ok(record)
+}
+
+/// A record of this program or an older one.
+#[derive(Deserialize)]
+struct Read {
+    #[serde(flatten)]
+    record: TurnRecord,
+    #[serde(default)]
+    state: Option<serde_json::Map<String, serde_json::Value>>,
+    #[serde(default)]
+    standing: Option<serde::de::IgnoredAny>,
 }
 
 /// Who said something and when, for proofs.
@@ -195,4 +278,58 @@ pub fn why(outcome: &Outcome, actions: &[Act], provenance: &dyn Fn(&Atom) -> Str
         })
     };
     actions.iter().filter_map(&mut explain).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{Domain, Files};
+    use crate::facts::{MemoryStore, SessionKey, Store};
+    use crate::turn::{Engine, Options, Said};
+
+    fn entry(record: &str) -> Entry {
+        let domain = Domain::load(&Files::built_in(), "drive_thru").unwrap();
+        let store = std::sync::Arc::new(MemoryStore::default());
+        let engine = Engine::new(domain, store.clone()).with_options(Options { reasoner: crate::reason::Reasoner::Fast, ..Options::default() });
+        let key = SessionKey::new("s", "c");
+        engine.turn(&key, "customer", &Said::Predicates(&["completed".to_owned()]), None).unwrap();
+        let mut entry = store.last_turn(&key, 1).unwrap().unwrap();
+        if let crate::facts::Cause::Turn(turn) = &mut entry.cause {
+            turn.record = record.to_owned();
+        }
+        entry
+    }
+
+    fn shape() -> Shape {
+        Domain::load(&Files::built_in(), "drive_thru").unwrap().ontology.view.clone()
+    }
+
+    /// Written before the log held `view` atoms: the order stood there as it looks outside.
+    #[test]
+    fn a_record_with_a_state_is_read_as_view_atoms() {
+        let old = include_str!("../../tests/data/records/state.json");
+        let record = from_entry(&entry(old), &shape()).unwrap();
+        let was: serde_json::Value = serde_json::from_str(old).unwrap();
+        assert_eq!(shape().shown(&record.view), was["state"]);
+        assert_eq!(shape().view(record.view.clone()).lines().len(), 3);
+        assert_eq!(record.effects.first().map(ToString::to_string).as_deref(), was["effects"][0].as_str());
+        assert_eq!(record.refused.iter().map(|r| r.text.to_string()).collect::<Vec<_>>(), ["order(\"Soft Taco\""]);
+        let again: TurnRecord = serde_json::from_str(&record.to_log()).unwrap();
+        assert_eq!(again.view, record.view);
+    }
+
+    /// Flows once had records of their own. Read as if nothing had been said, their conversations would begin anew in the middle.
+    #[test]
+    fn a_record_that_holds_the_standing_itself_says_to_begin_anew() {
+        let old = include_str!("../../tests/data/records/standing.json");
+        let said = from_entry(&entry(old), &shape()).unwrap_err().to_string();
+        assert!(said.ends_with("which is now kept as facts; begin a new session"), "{said}");
+    }
+
+    #[test]
+    fn a_broken_record_is_an_error() {
+        for broken in ["", "{", r#"{"effects":["add nowhere x"]}"#, r#"{"state":{"order":[{}]}}"#] {
+            assert!(matches!(from_entry(&entry(broken), &shape()), Err(TurnError::BrokenRecord { .. })), "{broken}");
+        }
+    }
 }

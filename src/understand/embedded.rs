@@ -173,8 +173,10 @@ impl Embedded {
     /// Sort bits of everything that the conversation speaks of: what a pronoun may mean.
     fn present(&self, context: &Context) -> u64 {
         let strings = context.last_actions.iter().chain(&context.said_before).flat_map(|a| &a.args).filter_map(Term::as_name);
-        let lines = context.order.iter().flat_map(|l| std::iter::once(l.item.as_str()).chain(l.parts.iter().filter_map(|p| p.dish.as_deref())));
-        strings.chain(lines).map(|n| if self.knowledge.names.find(n).is_some() { self.knowledge.mask(n) } else { 0 }).fold(0, |a, b| a | b)
+        strings
+            .chain(context.view.names().map(|n| &**n))
+            .map(|n| if self.knowledge.names.find(n).is_some() { self.knowledge.mask(n) } else { 0 })
+            .fold(0, |a, b| a | b)
     }
 
     /// Names of the conversation that the facts do not hold.
@@ -186,7 +188,7 @@ impl Embedded {
             .chain(&context.said_before)
             .flat_map(|a| &a.args)
             .filter_map(|t| if let Term::Str(s) = t { Some(s.clone()) } else { None });
-        for s in strings.chain(context.order.iter().map(|l| Name::from(l.item.as_str()))) {
+        for s in strings.chain(context.view.lines().iter().map(|l| l.item.clone())) {
             if self.knowledge.names.find(&s).is_none() && !out.iter().any(|e| e.1 == s) {
                 let words: Vec<String> =
                     plain_words(&s, &self.model.respell).into_iter().filter(|w| w.chars().next().is_some_and(char::is_alphanumeric)).collect();
@@ -386,14 +388,15 @@ fn title_case(tokens: &[Token]) -> String {
 /// The bindings of a pattern's condition, `None` if it does not hold. The latest action that matches counts, then what the
 /// conversation holds.
 fn condition(p: &model::Pattern, context: &Context) -> Option<Vec<(u8, Term)>> {
-    if p.needs_line && context.order.is_empty() {
+    if p.needs_line && context.view.lines().is_empty() {
         return None;
     }
     let Some(after) = &p.after else { return Some(vec![]) };
-    context.last_actions.iter().rev().chain(&context.holds).find_map(|a| {
+    let binds = |a: &Atom| {
         let mut binds = vec![];
         after.matches(a, &mut binds).then_some(binds)
-    })
+    };
+    context.last_actions.iter().rev().chain(context.view.atoms()).find_map(binds)
 }
 
 fn covered(n: usize, edges: &[Edge], path: &[usize], grammar: &RoleGrammar) -> Vec<bool> {

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::llm::{LlmUnderstand, Observer, Translation};
 use super::{Account, Context, Heard, Understand};
-use crate::state::Conversation;
+use crate::conversation::Conversation;
 
 /// Below this confidence the model is asked, unless configured otherwise.
 pub const DEFAULT_BELOW: f64 = 0.7;

@@ -8,10 +8,10 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{Account, Context, Exchange, Guess, Heard, Sources, Understand};
+use crate::conversation::Conversation;
 use crate::llm::error::shorten;
 use crate::llm::{BlockingModel, ChatRequest, Message, ModelError, Shape, Shaping, Usage};
 use crate::ontology::Ontology;
-use crate::state::Conversation;
 use crate::term::{Atom, Name};
 
 pub mod examples;
@@ -203,6 +203,7 @@ impl LlmUnderstand {
         if text.chars().count() > settings.characters {
             return Err(ModelError::Config(format!("an utterance of more than {} characters is not sent", settings.characters)));
         }
+        let model = &model.until(context.until);
         model.admit(&context.conversation)?;
         let turn = prompts.turn(forms, &self.names, text, context, prompt::Size { names: settings.names, examples: settings.examples })?;
         let shaping = model.model().shaping();
@@ -242,8 +243,7 @@ impl LlmUnderstand {
     /// A well-typed reply may still name things that nobody spoke of; then the confidence says so and the engine may ask back.
     fn confidence(&self, atoms: &[Atom], text: &str, context: &Context, rounds: usize) -> f64 {
         let mut near: Vec<String> = names::words(text);
-        let held = context.order.iter().flat_map(|l| std::iter::once(l.item.as_str()).chain(l.parts.iter().filter_map(|p| p.dish.as_deref())));
-        near.extend(held.flat_map(names::words));
+        near.extend(context.view.names().flat_map(|n| names::words(n)));
         near.extend(context.last_actions.iter().chain(&context.said_before).flat_map(|a| names::words(&a.to_string())));
         let resembles = |part: &String| {
             near.iter().any(|w| (w.len() > 2 && (part.starts_with(w.as_str()) || w.starts_with(part.as_str()))) || strsim::jaro_winkler(part, w) > 0.85)

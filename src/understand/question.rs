@@ -1,13 +1,11 @@
 //! Yes-or-no questions about conditions in an author's own words: put to a model when one is configured, else answered by the words that
-//! condition and situation share. Every answer is kept, so that the same question is answered alike for the rest of the conversation.
-
-use std::collections::BTreeMap;
+//! condition and situation share. An answer is an input of the rules, and stands in the record of its turn.
 
 use serde::{Deserialize, Serialize};
 
 use super::flow::cues::{normal, words};
+use crate::conversation::Conversation;
 use crate::llm::{BlockingModel, ChatRequest, Message, Shape};
-use crate::state::Conversation;
 
 /// What is asked: whether a condition holds in a situation.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -32,7 +30,7 @@ pub struct Answer {
 /// Somebody who answers such questions. It decides nothing: its answer is one more input of the rules.
 pub trait Judge: Send + Sync {
     /// Answers a question.
-    fn judge(&self, question: &Question) -> Answer;
+    fn judge(&self, question: &Question, of: &Conversation) -> Answer;
 }
 
 /// A condition holds when more than this share of its telling words is said or known.
@@ -43,7 +41,7 @@ pub const THRESHOLD: f64 = 0.5;
 pub struct ByWords;
 
 impl Judge for ByWords {
-    fn judge(&self, q: &Question) -> Answer {
+    fn judge(&self, q: &Question, _: &Conversation) -> Answer {
         Answer { holds: similarity(q) > THRESHOLD, by: "words".to_owned() }
     }
 }
@@ -84,27 +82,26 @@ const PROMPT: &str = include_str!("../../prompts/core/question.txt");
 #[derive(Debug)]
 pub struct ByModel {
     model: BlockingModel,
-    conversation: Conversation,
 }
 
 impl ByModel {
-    /// Asks a model on a conversation's account.
-    pub fn new(model: BlockingModel, conversation: Conversation) -> Self {
-        Self { model, conversation }
+    /// Asks a model, on the account of the conversation that it is asked for.
+    pub fn new(model: BlockingModel) -> Self {
+        Self { model }
     }
 
-    fn ask(&self, q: &Question) -> Option<bool> {
-        self.model.admit(&self.conversation).ok()?;
+    fn ask(&self, q: &Question, of: &Conversation) -> Option<bool> {
+        self.model.admit(of).ok()?;
         let request = ChatRequest { prefix: PROMPT.to_owned(), messages: vec![Message::user(question(q))], shape: Some(shape()), max_tokens: 20 };
         let reply = self.model.chat(request).inspect_err(|e| tracing::warn!(error = %e, "the model did not answer a condition")).ok()?;
-        self.model.book(&self.conversation, reply.usage);
+        self.model.book(of, reply.usage);
         read(&reply.text)
     }
 }
 
 impl Judge for ByModel {
-    fn judge(&self, q: &Question) -> Answer {
-        self.ask(q).map_or_else(|| ByWords.judge(q), |holds| Answer { holds, by: "model".to_owned() })
+    fn judge(&self, q: &Question, of: &Conversation) -> Answer {
+        self.ask(q, of).map_or_else(|| ByWords.judge(q, of), |holds| Answer { holds, by: "model".to_owned() })
     }
 }
 
@@ -124,35 +121,6 @@ fn read(reply: &str) -> Option<bool> {
     serde_json::from_str::<serde_json::Value>(json).ok()?.get("holds")?.as_bool()
 }
 
-/// The answers of one conversation. They are part of its record, so a replay has the same ones.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Answers {
-    given: BTreeMap<Question, Answer>,
-}
-
-impl Answers {
-    /// Answers a question, from the record if it was asked before.
-    pub fn settle(&mut self, question: Question, judge: &dyn Judge) -> &Answer {
-        self.given.entry(question).or_insert_with_key(|q| judge.judge(q))
-    }
-
-    /// What was answered.
-    pub fn get(&self, question: &Question) -> Option<&Answer> {
-        self.given.get(question)
-    }
-
-    /// All questions with their answers, sorted.
-    pub fn iter(&self) -> impl Iterator<Item = (&Question, &Answer)> {
-        self.given.iter()
-    }
-}
-
-impl FromIterator<(Question, Answer)> for Answers {
-    fn from_iter<I: IntoIterator<Item = (Question, Answer)>>(all: I) -> Self {
-        Self { given: all.into_iter().collect() }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -163,33 +131,15 @@ mod tests {
 
     #[test]
     fn words_are_compared_without_a_model() {
-        let holds = |condition: &str, said: &str| ByWords.judge(&asks(condition, said)).holds;
+        let holds = |condition: &str, said: &str| ByWords.judge(&asks(condition, said), &Conversation::default()).holds;
         assert!(holds("the user wants to cancel the order", "please cancel my order"));
         assert!(!holds("the user wants to cancel the order", "where is my order"));
         assert!(!holds("the user wants to cancel the order", "do not cancel my order"));
         assert!(holds("the guest is not happy with the room", "I am not happy with that room"));
         let mut q = asks("only ask when children come along", "that is right");
-        assert!(!ByWords.judge(&q).holds);
+        assert!(!ByWords.judge(&q, &Conversation::default()).holds);
         q.known = "Party = two children come along".into();
-        assert!(ByWords.judge(&q).holds);
-    }
-
-    #[test]
-    fn a_question_is_asked_once() {
-        struct Once(std::sync::atomic::AtomicBool);
-        impl Judge for Once {
-            fn judge(&self, _: &Question) -> Answer {
-                assert!(!self.0.swap(true, std::sync::atomic::Ordering::Relaxed), "asked twice");
-                Answer { holds: true, by: "model".into() }
-            }
-        }
-        let judge = Once(false.into());
-        let mut answers = Answers::default();
-        for _ in 0..3 {
-            assert!(answers.settle(asks("the guest is in a hurry", "quick please"), &judge).holds);
-        }
-        let kept: Answers = answers.iter().map(|(q, a)| (q.clone(), a.clone())).collect();
-        assert_eq!(kept, answers);
+        assert!(ByWords.judge(&q, &Conversation::default()).holds);
     }
 
     #[test]

@@ -37,7 +37,7 @@ const MISTAKES: [(&str, &str, &str); 13] = [
 fn the_form_of_the_paper_has_nothing_wrong() {
     let (flow, found) = chief::read(&Source::new("ride.json", FLOW));
     assert_eq!(found, []);
-    assert_eq!(flow.unwrap().nodes.len(), 5);
+    assert_eq!(flow.unwrap().graph().unwrap().nodes.len(), 5);
 }
 
 #[test]

@@ -97,6 +97,34 @@ fn step_shows_what_each_turn_used() {
     assert_eq!(second["models"]["account"]["site"]["micro_usd"], json!(2 * (900 + 60)));
 }
 
+/// A request overlaps with another that arrives before it is answered; had the sessions waited for each other, none would.
+#[test]
+fn step_asks_for_several_sessions_at_once_and_answers_in_order() {
+    const ANSWERS_AFTER: u64 = 300;
+    let folder = tempfile::tempdir().unwrap();
+    let arrivals = std::sync::Arc::new(std::sync::Mutex::new(vec![]));
+    let seen = arrivals.clone();
+    let server = Server::start(move |_| {
+        seen.lock().unwrap().push(std::time::Instant::now());
+        Act::Pieces { content_type: "application/json", pieces: vec![(ANSWERS_AFTER, completion(TWO_TACOS).into_bytes())], end: true }
+    });
+    let file = config(folder.path(), &server.url("/v1"));
+    let text = "uhm the thing, you know, twice";
+    let line = |n: usize| json!({"site": "s", "session": format!("c{}", n % 20), "role": "customer", "text": text}).to_string() + "\n";
+    let lines: String = (0..40).map(line).collect();
+    let (ok, out, err) = duologue(&["step", "--understanding", "llm", "--model", &file, "--no-why", "--reasoner", "fast"], &lines, &[("TEST_KEY", KEY)]);
+    assert!(ok, "{err}");
+    let answers: Vec<Value> = out.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
+    // The first line of each session orders two, the second has four in its order.
+    let counts: Vec<usize> = answers.iter().map(|a| a["state"]["order"].as_array().unwrap().len()).collect();
+    assert_eq!(counts, [vec![2; 20], vec![4; 20]].concat());
+    let arrivals = arrivals.lock().unwrap();
+    assert_eq!(arrivals.len(), 40);
+    let open_at = |t: &std::time::Instant| arrivals.iter().filter(|a| *a <= t && t.duration_since(**a).as_millis() < u128::from(ANSWERS_AFTER)).count();
+    let most = arrivals.iter().map(open_at).max().unwrap();
+    assert!(most >= 4, "at most {most} requests were open at once");
+}
+
 #[test]
 fn set_ups_that_are_wrong_say_so_and_the_talk_goes_on() {
     let folder = tempfile::tempdir().unwrap();

@@ -14,7 +14,7 @@ use duologue::turn::{Engine, Options, Said};
 use serde_json::Value;
 
 use crate::server::{Act, Request, Server};
-use crate::support::{TWO_TACOS, completion, config, model};
+use crate::support::{ONTOLOGY, TWO_TACOS, completion, config, model};
 
 fn domain() -> Domain {
     Domain::load(&Files::built_in(), "drive_thru").unwrap()
@@ -40,12 +40,16 @@ fn engine(server: &Server) -> (Engine, LlmRender) {
     (Engine::new(domain, store).with_understand(Arc::new(understand)).with_render(Arc::new(render.clone())).with_options(options), render)
 }
 
+fn view(engine: &Engine, record: &duologue::turn::TurnRecord) -> duologue::conversation::View {
+    engine.domain().ontology.view.view(record.view.clone())
+}
+
 #[test]
 fn a_whole_turn_needs_two_calls_at_most() {
     let server = Server::start(instant);
     let (engine, render) = engine(&server);
     let record = engine.turn(&SessionKey::new("s", "c"), "customer", &Said::Text("two soft tacos please"), None).unwrap();
-    assert_eq!((record.heard_by.as_str(), record.state.order.len()), ("llm", 2));
+    assert_eq!((record.heard_by.as_str(), view(&engine, &record).lines().len()), ("llm", 2));
     assert!(record.text.contains("wo Soft Tacos"), "{}", record.text);
     assert_eq!((server.requests().len(), render.share().model), (2, 1));
     assert_eq!(render.model().ledger().session("s", "c").calls, 1, "each end books on the conversation's account");
@@ -61,7 +65,7 @@ fn a_model_that_fails_at_both_ends_leaves_a_polite_reply_and_the_state_unchanged
         let started = Instant::now();
         let record = engine.turn(&SessionKey::new("s", "c"), "customer", &Said::Text("two soft tacos please"), None).unwrap();
         assert!(started.elapsed() < Duration::from_secs(15), "bounded, on a busy machine too");
-        assert!(record.state.order.is_empty() && !record.text.is_empty(), "{record:?}");
+        assert!(view(&engine, &record).lines().is_empty() && !record.text.is_empty(), "{record:?}");
         assert!(engine.store().shared(&duologue::term::Name::from("s")).unwrap().1.is_empty());
     }
 }
@@ -71,12 +75,12 @@ fn reports_stand_side_by_side() {
     let server = Server::start(instant);
     let domain = domain();
     let translator = domain.model_translator(model(config(&server, Api::OpenAi))).unwrap();
-    let cases = eval::understand::read(concat!(
+    let lines = concat!(
         r#"{"id":"1","role":"customer","text":"two soft tacos","gold":["order(\"Soft Taco\",2)"],"tags":["plural"]}"#,
         "\n",
         r#"{"id":"2","role":"customer","text":"hello","gold":["greet"],"tags":[]}"#
-    ))
-    .unwrap();
+    );
+    let cases = eval::nlu::read_cases(lines.as_bytes(), &ONTOLOGY.view).unwrap();
     let fixed = crate::support::Fixed("greet", 1.0);
     let candidates =
         [eval::understand::Candidate::offline("fixed", &fixed), eval::understand::Candidate::new("model", |t, c| translator.translate(t, c, None))];

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
+use duologue::conversation::Conversation;
 use duologue::llm::Api;
-use duologue::state::{Conversation, Line};
 use duologue::term::{Atom, Term};
 use duologue::understand::hybrid::{HybridUnderstand, Share};
 use duologue::understand::llm::forms::Forms;
@@ -71,7 +71,7 @@ fn no_prompt_holds_a_fact_of_another_session_or_site() {
         |name: &str| Arc::new(Names::of(&ONTOLOGY, &[Atom::new("dish", vec![Term::string(name)]), Atom::new("dish", vec![Term::string("Shared Dish")])]));
     let session = |item: &str| Context {
         last_actions: vec![Atom::new("confirm", vec![Term::constant("order"), Term::string(item)])],
-        order: vec![Line { i: 1, item: item.into(), mods: vec![], parts: vec![] }],
+        view: ONTOLOGY.view.view(vec![Atom::new("view", vec![Term::constant("line"), Term::Int(1), Term::string(item)])]),
         ..customer()
     };
     for (dish, item) in [("Alpha Dish", "Alpha Item"), ("Beta Dish", "Beta Item"), ("Alpha Dish", "Gamma Item"), ("Beta Dish", "Delta Item")] {
@@ -269,11 +269,11 @@ fn outside_literals(line: &str) -> String {
 #[test]
 fn the_examples_chosen_show_the_meaning_of_most_utterances() {
     let text = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/nlu/own.jsonl")).unwrap();
-    let cases = duologue::eval::nlu::read_cases(text.as_bytes()).unwrap();
+    let cases = duologue::eval::nlu::read_cases(text.as_bytes(), &ONTOLOGY.view).unwrap();
     let (mut shown, mut all) = (0, 0);
     for case in &cases {
         let forms = forms(&case.role);
-        let context = case.context.of_role(&case.role);
+        let context = case.context.clone();
         let chosen = examples::nearest(&forms, &NAMES, &case.text, &context, 8);
         assert!(chosen.len() <= 8);
         let form = |a: &Atom| forms.form_of(a).map(|f| f.text.clone());

@@ -50,8 +50,50 @@ pub struct Manager {
 pub struct Turn<'a> {
     m: &'a mut Manager,
     base: &'a BTreeSet<Atom>,
+    elsewhere: &'a Elsewhere,
     runout: &'a mut Names,
     out: Vec<Atom>,
+}
+
+/// What the other open managers have collected.
+#[derive(Clone, Debug, Default)]
+pub struct Elsewhere {
+    gone: BTreeSet<Atom>,
+    new: BTreeSet<Atom>,
+    /// Foods that come or go with it.
+    moves: BTreeSet<Term>,
+}
+
+impl Elsewhere {
+    /// From their deltas, as far as these change the menu.
+    pub fn of<'a>(deltas: impl Iterator<Item = &'a Delta>, base: &BTreeSet<Atom>) -> Self {
+        let mut all = Self::default();
+        for d in deltas {
+            all.gone.extend(d.gone.intersection(base).cloned());
+            all.new.extend(d.new.difference(base).cloned());
+        }
+        let kinds = all.gone.iter().chain(&all.new).filter(|f| ["dish", "combo", "ingredient", "sauce"].contains(&&*f.name));
+        all.moves = kinds.filter_map(|f| f.args.first().cloned()).collect();
+        all
+    }
+
+    fn in_hand(&self, food: &Term) -> bool {
+        let swept = |f: &Atom| f.args.iter().skip(1).any(|a| self.moves.contains(a));
+        let about = |f: &&Atom| f.args.first() == Some(food);
+        self.moves.contains(food) || self.new.iter().any(|f| about(&f)) || self.gone.iter().any(|f| about(&f) && !swept(f))
+    }
+
+    /// Whether what is asked for is being changed by somebody else.
+    fn holds(&self, a: &Atom) -> bool {
+        let names_food = |p: &Term| p.as_name().is_some_and(|p| ["included_ingredient", "available_topping", "popular_topping", "combo_contain"].contains(&p));
+        match (&*a.name, a.args.as_slice()) {
+            ("add", [x]) | ("add", [_, x]) => self.moves.contains(x),
+            ("add" | "edit", [x, p, .., v]) => self.in_hand(x) || (names_food(p) && self.moves.contains(v)),
+            ("delete", [x]) => self.in_hand(x) || self.new.iter().any(|f| f.args.contains(x)),
+            ("delete", [x, ..]) => self.in_hand(x),
+            _ => false,
+        }
+    }
 }
 
 const DISH_PROPERTIES: [&str; 9] =
@@ -75,8 +117,8 @@ fn fact(food: &str, property: &str, value: &Term) -> Atom {
     if property == "veggie" || property == "best_seller" { fun(name, vec![str(food)]) } else { fun(name, vec![str(food), value.clone()]) }
 }
 
-pub fn turn(m: &mut Manager, atoms: &[Atom], base: &BTreeSet<Atom>, runout: &mut Names) -> (Vec<Atom>, bool) {
-    let mut t = Turn { m, base, runout, out: vec![] };
+pub fn turn(m: &mut Manager, atoms: &[Atom], base: &BTreeSet<Atom>, elsewhere: &Elsewhere, runout: &mut Names) -> (Vec<Atom>, bool) {
+    let mut t = Turn { m, base, elsewhere, runout, out: vec![] };
     let mut sorted = atoms.to_vec();
     sorted.sort_by_key(rank);
     let mut quit = false;
@@ -126,6 +168,9 @@ impl Turn<'_> {
 
     fn one(&mut self, a: &Atom) -> Result<(), &'static str> {
         let menu = self.menu();
+        if self.elsewhere.holds(a) {
+            return Err("being_changed");
+        }
         match (&*a.name, a.args.as_slice()) {
             ("runout" | "restore", [x]) => {
                 let name = quoted(x).ok_or("bad_value")?;
@@ -302,7 +347,7 @@ impl Turn<'_> {
         let kind = self.kind(food).ok_or("unknown_food")?;
         let included = menu.includes.values().any(|s| s.contains(food));
         let fixed = menu.contains.values().any(|s| s.contains(food));
-        let last = menu.members.values().any(|s| s.len() == 1 && s.contains(food));
+        let last = menu.members.values().any(|s| s.contains(food) && s.iter().all(|d| d == food || self.elsewhere.moves.contains(&str(d))));
         if (kind == "part" && included) || (kind == "dish" && (fixed || last)) {
             return Err("in_use");
         }

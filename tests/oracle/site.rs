@@ -6,7 +6,7 @@ use std::rc::Rc;
 use duologue::term::Atom;
 
 use crate::customer::Customer;
-use crate::manager::{self, Delta, Manager};
+use crate::manager::{self, Delta, Elsewhere, Manager};
 use crate::menu::{Menu, Names};
 use crate::state::View;
 
@@ -86,7 +86,9 @@ impl Site {
             Session::Manager(m) => {
                 let mut base = self.menu.facts.clone();
                 self.collected.iter().for_each(|d| d.apply(&mut base));
-                let (actions, quit) = manager::turn(m, atoms, &base, &mut self.runout);
+                let others = self.sessions.values().filter_map(|s| if let Session::Manager(m) = s { Some(&m.delta) } else { None });
+                let elsewhere = Elsewhere::of(others, &base);
+                let (actions, quit) = manager::turn(m, atoms, &base, &elsewhere, &mut self.runout);
                 (actions, quit, View { status: "open".into(), ..View::default() })
             }
         };

@@ -61,6 +61,11 @@ pub fn own(store: &dyn Store, session: &str, role: &str) -> Vec<String> {
     store.open(&key(session), role).unwrap().facts.iter().map(|f| f.atom.to_string()).collect()
 }
 
+/// The collected kb changes of sessions that ended.
+pub fn handed_over(store: &dyn Store) -> Vec<String> {
+    store.pending(SITE).unwrap().into_iter().filter(|c| c.handed_over).map(|c| c.change.to_string()).collect()
+}
+
 pub fn shared(store: &dyn Store) -> Vec<String> {
     store.shared(SITE).unwrap().1.iter().map(|f| f.atom.to_string()).collect()
 }

@@ -19,6 +19,12 @@ pub struct Convention {
     pub tables: BTreeMap<String, Table>,
     /// Columns of tables that constrain nothing.
     pub no_constraint: Vec<String>,
+    /// What is heard of the words beside states that are given.
+    pub cues: Vec<String>,
+    /// Slots that hold times of day.
+    pub times: Vec<String>,
+    /// For actions of the domain, what stands in the place of each value after the constants.
+    pub placeholders: BTreeMap<String, Vec<Option<String>>>,
 }
 
 /// How a table is searched and scored.
@@ -38,7 +44,7 @@ pub struct Table {
 impl Convention {
     /// The built-in one.
     pub fn built_in() -> Result<Self, MultiwozError> {
-        let text = include_str!("../../../kb/multiwoz/benchmark.json");
-        serde_json::from_str(text).map_err(|e| MultiwozError::Syntax { file: "benchmark.json".to_owned(), why: e.to_string() })
+        let text = include_str!("convention.json");
+        serde_json::from_str(text).map_err(|e| MultiwozError::Syntax { file: "convention.json".to_owned(), why: e.to_string() })
     }
 }

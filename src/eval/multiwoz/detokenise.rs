@@ -176,7 +176,7 @@ mod tests {
 
     #[test]
     fn spaces_stand_where_the_benchmark_has_them() {
-        let s = Spellings::parse(include_str!("../../../kb/multiwoz/normalise.json")).unwrap();
+        let s = Spellings::parse(include_str!("spellings.json")).unwrap();
         for (said, meant) in [
             ("There are [value_count] [value_type]-s . OK ?", "there are COUNT TYPE. ok?"),
             ("it 's at [hotel_address] , right", "it 's at ADDRESS, right"),

@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     fn spellings() -> Spellings {
-        Spellings::parse(include_str!("../../../kb/multiwoz/normalise.json")).unwrap()
+        Spellings::parse(include_str!("spellings.json")).unwrap()
     }
 
     #[test]

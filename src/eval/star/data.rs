@@ -123,12 +123,23 @@ fn dialogue(raw: Raw) -> Option<Dialogue> {
             ("Wizard", "pick_suggestion") => Event::Act(e.label?, e.text.unwrap_or_default()),
             ("Wizard", "utter") => Event::Words(e.text?),
             ("Wizard", "query") => Event::Query(variant(&e.constraints)),
-            ("KnowledgeBase", "return_item") => Event::Result(e.item),
+            ("KnowledgeBase", "return_item") => Event::Result(e.item.map(item)),
             _ => return None,
         };
         Some((n, event))
     });
     Some(Dialogue { id, task, happy: raw.scenario.happy, told: raw.scenario.told, guided, events: events.collect() })
+}
+
+/// What a function gave back. Directions come under the name of their means of travel; the flow knows them as instructions.
+fn item(item: Value) -> Value {
+    let Value::Object(fields) = item else { return item };
+    let named = |key: String| match key.strip_suffix("Instructions") {
+        Some(means) if means.starts_with("Detailed") => "DetailedInstructions".to_owned(),
+        Some(_) => "Instructions".to_owned(),
+        None => key,
+    };
+    Value::Object(fields.into_iter().map(|(k, v)| (named(k), v)).collect())
 }
 
 /// Given states by dialogue and event of the speaker's utterance.

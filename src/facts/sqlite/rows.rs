@@ -6,8 +6,7 @@ use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension, Params, Result, Row};
 
 use crate::facts::change::{Change, text_to_changes};
-use crate::facts::fold::Staged;
-use crate::facts::{Cause, Entry, Fact, Provenance, SessionInfo, SessionKey, Turn};
+use crate::facts::{Cause, Collected, Entry, Fact, Provenance, SessionInfo, SessionKey, Turn};
 use crate::ontology::Scope;
 use crate::term::{Atom, Name};
 
@@ -101,6 +100,12 @@ pub fn any_open(conn: &Connection, site: &str) -> Result<bool> {
     Ok(first(conn, "SELECT 1 FROM session WHERE site = ?1 AND ended_at IS NULL LIMIT 1", [site], |_| Ok(()))?.is_some())
 }
 
+/// Whether another session of the site is open: an id is open in one life at most.
+pub fn others_open(conn: &Connection, key: &SessionKey) -> Result<bool> {
+    let sql = "SELECT 1 FROM session WHERE site = ?1 AND ended_at IS NULL AND session <> ?2 LIMIT 1";
+    Ok(first(conn, sql, (&*key.site, &*key.session), |_| Ok(()))?.is_some())
+}
+
 pub fn session_facts(conn: &Connection, key: &SessionKey, epoch: u64) -> Result<Vec<Fact>> {
     let sql = "SELECT f.fact, s.role, f.session, f.epoch, f.turn, f.at FROM session_fact f JOIN session s USING (site, session, epoch)
                WHERE f.site = ?1 AND f.session = ?2 AND f.epoch = ?3";
@@ -122,17 +127,51 @@ pub fn kb_now(conn: &Connection, site: &str) -> Result<Vec<Fact>> {
     all(conn, "SELECT fact, role, session, epoch, turn, at FROM kb_fact WHERE site = ?1 AND until IS NULL", [site], fact).map(sorted)
 }
 
+/// Whether the newest kb holds a fact.
+pub fn holds_now(conn: &Connection, site: &str, fact: &Atom) -> Result<bool> {
+    let sql = "SELECT 1 FROM kb_fact WHERE site = ?1 AND fact = ?2 AND until IS NULL";
+    Ok(first(conn, sql, (site, fact.to_string()), |_| Ok(()))?.is_some())
+}
+
 pub fn any_pending(conn: &Connection, site: &str) -> Result<bool> {
     Ok(first(conn, "SELECT 1 FROM kb_staged WHERE site = ?1 AND ready IS NOT NULL LIMIT 1", [site], |_| Ok(()))?.is_some())
 }
 
-/// Kb changes of finished sessions that wait for their version, in the order of the sessions' ends.
-pub fn pending(conn: &Connection, site: &str) -> Result<Vec<Staged>> {
-    let sql = "SELECT change, role, session, epoch, turn, at FROM kb_staged WHERE site = ?1 AND ready IS NOT NULL ORDER BY ready, seq, i";
+/// What is collected: handed over, in the order of the sessions' ends, then that of open sessions, session by session.
+pub fn collected(conn: &Connection, site: &str) -> Result<Vec<Collected>> {
+    let sql = "SELECT change, role, session, epoch, turn, at, ready IS NOT NULL FROM kb_staged WHERE site = ?1
+               ORDER BY ready IS NULL, ready, iif(ready IS NULL, session, ''), iif(ready IS NULL, epoch, 0), seq, i";
     all(conn, sql, [site], |row| {
         let change: Change = row.get_ref(0)?.as_str()?.parse().map_err(|e| unreadable(0, e))?;
-        Ok((change, provenance(row, 1)?))
+        Ok(Collected { change, by: provenance(row, 1)?, handed_over: row.get(6)? })
     })
+}
+
+/// What a turn reads beside the site's own row.
+pub struct Begun {
+    pub latest: Option<SessionInfo>,
+    pub facts: Vec<Fact>,
+    pub shared: Vec<Fact>,
+    pub pending: Vec<Collected>,
+    pub others_open: bool,
+    pub last: Option<Entry>,
+    pub answered: Option<Entry>,
+}
+
+pub fn begin(conn: &Connection, key: &SessionKey, request: Option<&str>) -> Result<Begun> {
+    let answered = request.map_or(Ok(None), |r| answered(conn, key, r))?;
+    let latest = latest(conn, key)?;
+    let last = match &latest {
+        Some(s) if s.ended_at.is_none() => last_turn(conn, key, s.epoch)?,
+        _ => None,
+    };
+    let facts = facts_of_open(conn, key, latest.as_ref())?;
+    Ok(Begun { facts, shared: shared(conn, &key.site)?, pending: collected(conn, &key.site)?, others_open: others_open(conn, key)?, last, answered, latest })
+}
+
+/// The facts of a session that is open; one that ended, or never began, starts with none.
+pub fn facts_of_open(conn: &Connection, key: &SessionKey, latest: Option<&SessionInfo>) -> Result<Vec<Fact>> {
+    latest.filter(|s| s.ended_at.is_none()).map_or(Ok(Vec::new()), |s| session_facts(conn, key, s.epoch))
 }
 
 macro_rules! entries_where {

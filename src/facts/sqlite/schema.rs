@@ -127,12 +127,14 @@ pub fn open(path: &Path, options: &SqliteOptions) -> Result<Connection> {
 
 /// Whether the file is still empty; an error if it is somebody else's or of a later version.
 fn is_new(conn: &Connection, file: &str, options: &SqliteOptions) -> Result<bool> {
-    let number = |sql: &str| conn.query_row(sql, [], |row| row.get::<_, i64>(0)).map_err(|e| failure(file, options, &e));
-    let (id, version) = (number("PRAGMA application_id")?, number("PRAGMA user_version")?);
-    match (id, version) {
+    // One statement, so that a process that creates the tables meanwhile is seen wholly or not at all.
+    let marks = "SELECT a.application_id, u.user_version, (SELECT count(*) FROM sqlite_schema) FROM pragma_application_id AS a, pragma_user_version AS u";
+    let found: (i64, i64, i64) =
+        conn.query_row(marks, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).map_err(|e| failure(file, options, &e))?;
+    match (found.0, found.1) {
         (APPLICATION_ID, SCHEMA_VERSION) => Ok(false),
         (APPLICATION_ID, found) if found > SCHEMA_VERSION => Err(StoreError::NewerSchema { file: file.to_owned(), found, known: SCHEMA_VERSION }),
-        (0, 0) if number("SELECT count(*) FROM sqlite_schema")? == 0 => Ok(true),
+        (0, 0) if found.2 == 0 => Ok(true),
         _ => Err(StoreError::Foreign(file.to_owned())),
     }
 }

@@ -1,13 +1,16 @@
 //! The one transaction of a turn: every statement of the SQLite store that writes.
 
+use std::collections::BTreeMap;
+
 use rusqlite::{Connection, Params};
 
 use super::rows::{self, SiteRow};
 use super::{Fault, SqliteOptions, schema};
 use crate::facts::change::{Change, Op, changes_to_text, net};
 use crate::facts::rules::{self, domain_name};
-use crate::facts::{Cause, Provenance, Receipt, Result, StoreError};
+use crate::facts::{Cause, Collected, Provenance, Receipt, Result, StoreError};
 use crate::ontology::Scope;
+use crate::term::Atom;
 
 /// A write transaction. It takes the write lock at once, so what it reads still holds when it writes; dropped without
 /// [`Tx::commit`] it leaves no trace.
@@ -130,12 +133,44 @@ impl<'c> Tx<'c> {
             shared_moves |= c.scope == Scope::Shared && moved > 0;
         }
         let kb: Vec<Change> = draft.changes.iter().filter(|c| c.scope == Scope::Kb).cloned().collect();
+        let kb = self.collect(site, kb, &from)?;
         self.stage(site, seq, &kb, &from, None)?;
         if turn.ended {
             let sql = "UPDATE kb_staged SET ready = ?4 WHERE site = ?1 AND session = ?2 AND epoch = ?3 AND ready IS NULL";
             self.run(sql, (id.0, id.1, id.2, seq))?;
         }
         Ok(draft.row.shared_revision + u64::from(shared_moves))
+    }
+
+    /// What of a turn's kb changes is new to what its session collected, which holds at most one change a fact: said again it
+    /// is there already, said the other way round it is taken back, and what changes nothing of the next version is none.
+    fn collect(&self, site: &str, kb: Vec<Change>, from: &Provenance) -> Result<Vec<Change>> {
+        if kb.is_empty() {
+            return Ok(kb);
+        }
+        let all = self.read(rows::collected(self.conn, site))?;
+        let own = |c: &&Collected| !c.handed_over && c.by.session == from.session && c.by.epoch == from.epoch;
+        let before: BTreeMap<&Atom, Op> = all.iter().filter(own).map(|c| (&c.change.fact, c.change.op)).collect();
+        let handed_over = net(all.iter().filter(|c| c.handed_over).map(|c| (&c.change, &c.by)));
+        let mut new = Vec::new();
+        for c in kb {
+            let collected = before.get(&c.fact);
+            if collected == Some(&c.op) {
+                continue;
+            }
+            if let Some(op) = collected {
+                let sql = "DELETE FROM kb_staged WHERE site = ?1 AND session = ?2 AND epoch = ?3 AND ready IS NULL AND change = ?4";
+                self.run(sql, (site, &*from.session, from.epoch, Change { op: *op, ..c.clone() }.to_string()))?;
+            }
+            let will_hold = match handed_over.get(&c.fact) {
+                Some((op, _)) => *op == Op::Add,
+                None => self.read(rows::holds_now(self.conn, site, &c.fact))?,
+            };
+            if will_hold != (c.op == Op::Add) {
+                new.push(c);
+            }
+        }
+        Ok(new)
     }
 
     fn stage(&self, site: &str, seq: u64, changes: &[Change], from: &Provenance, ready: Option<u64>) -> Result<()> {
@@ -155,10 +190,10 @@ impl<'c> Tx<'c> {
 
     /// Applies what is pending as the next version; changes that change nothing make no version.
     fn next_version(&self, site: &str, head: u64) -> Result<u64> {
-        let pending = self.read(rows::pending(self.conn, site))?;
+        let pending = self.read(rows::collected(self.conn, site))?;
         let next = head + 1;
         let mut moved = 0;
-        for (fact, (op, from)) in net(pending.iter().map(|(c, p)| (c, p))) {
+        for (fact, (op, from)) in net(pending.iter().filter(|c| c.handed_over).map(|c| (&c.change, &c.by))) {
             moved += match op {
                 Op::Add => self.kb_add(site, &Change::add(Scope::Kb, fact.clone()), next, from)?,
                 Op::Del => {

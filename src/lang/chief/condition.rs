@@ -1,9 +1,11 @@
 //! The condition language: what authors write on edges and in slot rules, as far as it can be read without a model.
 
-use crate::ir::{Compare, Test, When};
+use crate::ir::graph::When;
+use crate::ir::guard::{Compare, Guard};
+use crate::ir::value::{Path, Value};
 
 /// What a slot's rule says.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum SlotRule {
     /// It may stay unknown.
     Optional,
@@ -12,7 +14,7 @@ pub enum SlotRule {
     /// One of these is enough.
     Either(Vec<String>),
     /// It is asked for only where a comparison holds.
-    OnlyIf(Test),
+    OnlyIf(Guard),
     /// Something else.
     Words,
 }
@@ -40,11 +42,7 @@ pub fn edge(text: Option<&str>) -> Result<When, NoValue> {
         return Ok(When::LastStep);
     }
     if let Some(test) = comparison(text) {
-        let needs = !matches!(test.how, Compare::Known | Compare::Unknown);
-        if test.field.is_empty() || needs && test.value.is_empty() {
-            return Err(NoValue);
-        }
-        return Ok(if test.how == Compare::Is { When::Equals(test.field, test.value) } else { When::Test(test) });
+        return test.guard().map(When::If).ok_or(NoValue);
     }
     if has("user") && (has("missing") || has("cannot") || has("not") || has("without")) {
         return Ok(When::Withheld);
@@ -61,35 +59,64 @@ pub fn edge(text: Option<&str>) -> Result<When, NoValue> {
             return Ok(if negated { When::Bad } else { When::Good });
         }
     }
-    Ok(When::Words(text.to_owned()))
+    Ok(When::If(Guard::Words(text.to_owned())))
+}
+
+/// What a sign or word asks of a field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum How {
+    Compares(Compare),
+    Known,
+    Unknown,
+}
+
+/// A comparison as it is written.
+struct Test {
+    field: String,
+    how: How,
+    value: String,
+}
+
+impl Test {
+    /// The condition, if both sides are there.
+    fn guard(self) -> Option<Guard> {
+        let path = Path::named(&self.field);
+        match self.how {
+            _ if self.field.is_empty() => None,
+            How::Known => Some(Guard::Known(path)),
+            How::Unknown => Some(Guard::Not(Box::new(Guard::Known(path)))),
+            How::Compares(_) if self.value.is_empty() => None,
+            How::Compares(how) => Some(Guard::Compare(path, how, Value::Text(self.value))),
+        }
+    }
 }
 
 /// Signs and words of comparison, the longer ones before those they begin with.
-const SIGNS: [(&str, Compare); 24] = [
-    ("!=", Compare::IsNot),
-    (">=", Compare::AtLeast),
-    ("<=", Compare::AtMost),
-    ("==", Compare::Is),
-    (">", Compare::More),
-    ("<", Compare::Less),
-    ("=", Compare::Is),
-    (" is not equal to", Compare::IsNot),
-    (" does not equal", Compare::IsNot),
-    (" is equal to", Compare::Is),
-    (" equals to", Compare::Is),
-    (" equals", Compare::Is),
-    (" is greater than", Compare::More),
-    (" is more than", Compare::More),
-    (" is less than", Compare::Less),
-    (" is at least", Compare::AtLeast),
-    (" is at most", Compare::AtMost),
-    (" is not known", Compare::Unknown),
-    (" is unknown", Compare::Unknown),
-    (" is missing", Compare::Unknown),
-    (" is known", Compare::Known),
-    (" is given", Compare::Known),
-    (" is not", Compare::IsNot),
-    (" is", Compare::Is),
+const SIGNS: [(&str, How); 24] = [
+    ("!=", How::Compares(Compare::IsNot)),
+    (">=", How::Compares(Compare::AtLeast)),
+    ("<=", How::Compares(Compare::AtMost)),
+    ("==", How::Compares(Compare::Is)),
+    (">", How::Compares(Compare::More)),
+    ("<", How::Compares(Compare::Less)),
+    ("=", How::Compares(Compare::Is)),
+    (" is not equal to", How::Compares(Compare::IsNot)),
+    (" does not equal", How::Compares(Compare::IsNot)),
+    (" is equal to", How::Compares(Compare::Is)),
+    (" equals to", How::Compares(Compare::Is)),
+    (" equals", How::Compares(Compare::Is)),
+    (" is greater than", How::Compares(Compare::More)),
+    (" is more than", How::Compares(Compare::More)),
+    (" is less than", How::Compares(Compare::Less)),
+    (" is at least", How::Compares(Compare::AtLeast)),
+    (" is at most", How::Compares(Compare::AtMost)),
+    (" is not known", How::Unknown),
+    (" is unknown", How::Unknown),
+    (" is missing", How::Unknown),
+    (" is known", How::Known),
+    (" is given", How::Known),
+    (" is not", How::Compares(Compare::IsNot)),
+    (" is", How::Compares(Compare::Is)),
 ];
 
 /// `left = right`, `left is at least right`, `left is known`, …
@@ -100,7 +127,7 @@ fn comparison(text: &str) -> Option<Test> {
         let ends = sign.ends_with(|c: char| !c.is_alphabetic()) || !right.starts_with(char::is_alphanumeric);
         // "the room is free" is a sentence, "Status is free" a comparison: before a word, an output is written as one word.
         let spelt = sign.ends_with(char::is_alphabetic) && !sign.contains("equal");
-        let complete = !matches!(how, Compare::Known | Compare::Unknown) || right.trim().is_empty();
+        let complete = matches!(how, How::Compares(_)) || right.trim().is_empty();
         if ends && complete && (!spelt || left.split_whitespace().count() == 1) {
             return Some(Test { field: name(left), how, value: value(right) });
         }
@@ -138,26 +165,14 @@ pub fn slot(text: &str, slots: &[&str]) -> SlotRule {
 }
 
 /// "only if `slot` is `value`", "ask unless `slot` is known": a comparison of a slot after one of these words.
-fn only_if(text: &str, slots: &[&str]) -> Option<Test> {
+fn only_if(text: &str, slots: &[&str]) -> Option<Guard> {
     let lower = text.to_lowercase();
     let (at, word) = [" if ", " when ", " unless "].iter().filter_map(|w| Some((format!(" {lower}").find(w)?, *w))).min()?;
     let condition = text.get(at + word.len() - 1..)?.trim_end_matches('.');
     let mut test = comparison(condition)?;
     test.field = slots.iter().find(|s| s.eq_ignore_ascii_case(&test.field)).map(|s| (*s).to_owned())?;
-    if word == " unless " {
-        test.how = match test.how {
-            Compare::Is => Compare::IsNot,
-            Compare::IsNot => Compare::Is,
-            Compare::More => Compare::AtMost,
-            Compare::Less => Compare::AtLeast,
-            Compare::AtLeast => Compare::Less,
-            Compare::AtMost => Compare::More,
-            Compare::Known => Compare::Unknown,
-            Compare::Unknown => Compare::Known,
-        };
-    }
-    let needs = !matches!(test.how, Compare::Known | Compare::Unknown);
-    (!needs || !test.value.is_empty()).then_some(test)
+    let guard = test.guard()?;
+    Some(if word == " unless " { Guard::Not(Box::new(guard)) } else { guard })
 }
 
 #[cfg(test)]
@@ -166,6 +181,7 @@ mod tests {
 
     #[test]
     fn conditions_that_occur_are_read() {
+        let test = |field: &str, how, value: &str| When::If(Guard::Compare(Path::named(field), how, Value::Text(value.into())));
         let cases = [
             ("Yes", When::Good),
             ("No", When::Bad),
@@ -176,13 +192,13 @@ mod tests {
             ("User provides information", When::Given),
             ("User missing information", When::Withheld),
             ("Yes and last step", When::LastStep),
-            ("result equals \"late\"", When::Equals("result".into(), "late".into())),
-            ("Status is free", When::Equals("Status".into(), "free".into())),
-            ("Price > 100", When::Test(Test { field: "Price".into(), how: Compare::More, value: "100".into() })),
-            ("Guests is at least 8", When::Test(Test { field: "Guests".into(), how: Compare::AtLeast, value: "8".into() })),
-            ("Status is not free", When::Test(Test { field: "Status".into(), how: Compare::IsNot, value: "free".into() })),
-            ("Phone is known", When::Test(Test { field: "Phone".into(), how: Compare::Known, value: String::new() })),
-            ("the guest seems to be angry today", When::Words("the guest seems to be angry today".into())),
+            ("result equals \"late\"", test("result", Compare::Is, "late")),
+            ("Status is free", test("Status", Compare::Is, "free")),
+            ("Price > 100", test("Price", Compare::More, "100")),
+            ("Guests is at least 8", test("Guests", Compare::AtLeast, "8")),
+            ("Status is not free", test("Status", Compare::IsNot, "free")),
+            ("Phone is known", When::If(Guard::Known(Path::named("Phone")))),
+            ("the guest seems to be angry today", When::If(Guard::Words("the guest seems to be angry today".into()))),
         ];
         for (text, want) in cases {
             assert_eq!(edge(Some(text)), Ok(want), "{text}");
@@ -198,9 +214,9 @@ mod tests {
         assert_eq!(slot("either leave_at or arrive_by is sufficient", &slots), SlotRule::Either(vec!["leave_at".into(), "arrive_by".into()]));
         assert_eq!(slot("optional", &slots), SlotRule::Optional);
         assert_eq!(slot("only ask on weekends", &slots), SlotRule::Words);
-        let test = |how, value: &str| SlotRule::OnlyIf(Test { field: "day".into(), how, value: value.into() });
-        assert_eq!(slot("ask only if day is sunday", &slots), test(Compare::Is, "sunday"));
-        assert_eq!(slot("Unless Day is known.", &slots), test(Compare::Unknown, ""));
+        let sunday = Guard::Compare(Path::named("day"), Compare::Is, Value::Text("sunday".into()));
+        assert_eq!(slot("ask only if day is sunday", &slots), SlotRule::OnlyIf(sunday));
+        assert_eq!(slot("Unless Day is known.", &slots), SlotRule::OnlyIf(Guard::Not(Box::new(Guard::Known(Path::named("day"))))));
         assert_eq!(slot("only when the weather is fine", &slots), SlotRule::Words);
     }
 }

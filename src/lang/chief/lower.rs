@@ -1,6 +1,5 @@
 //! From a CHIEF document to the intermediate representation, with everything that cannot work reported.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 
 use petgraph::algo::tarjan_scc;
@@ -12,13 +11,15 @@ use super::error;
 use super::parse::{Data, Value};
 use super::syntax::{self, Document};
 use crate::diag::{Diagnostic, Source};
-use crate::ir::{Answer, Anywhere, Condition, Edge, Flow, Function, Node, NodeKind, Role, Slot, SlotKind, When};
+use crate::ir::graph::{Act, Answer, Anywhere, Edge, Flow, Node, NodeKind, Role, Slot, SlotKind, When};
+use crate::ir::guard::Guard;
+use crate::ir::{Agent, Body, Function, Program};
 
 const KINDS: [&str; 5] = ["request", "request_optional", "external_action", "inform", "inform_and_confirm"];
 const INTENTS: [&str; 5] = ["greeting", "goodbye", "anything_else", "out_of_scope", "nothing_found"];
 
-/// Lowers a document; the flow is complete as far as the document was understood.
-pub fn lower(source: &Source, d: Document<'_>) -> (Flow, Vec<Diagnostic>) {
+/// Lowers a document; the program is complete as far as the document was understood.
+pub fn lower(source: &Source, d: Document<'_>) -> (Program, Vec<Diagnostic>) {
     let mut l = Lowering { source, found: Vec::new() };
     let mut flow = Flow {
         name: d.name.clone(),
@@ -26,7 +27,6 @@ pub fn lower(source: &Source, d: Document<'_>) -> (Flow, Vec<Diagnostic>) {
         edges: Vec::new(),
         anywhere: l.anywhere(&d),
         answers: d.answers.iter().map(|(act, about)| Answer { act: act.clone(), about: about.clone() }).collect(),
-        functions: Vec::new(),
         replies: d.replies.clone(),
         fields: d.fields.clone(),
         wordings: d.wordings.clone(),
@@ -42,9 +42,17 @@ pub fn lower(source: &Source, d: Document<'_>) -> (Flow, Vec<Diagnostic>) {
         }
     }
     l.edges(&d, &mut flow);
-    l.functions(&d, &mut flow);
+    let functions = l.functions(&d, &flow);
     l.graph(&d, &flow);
-    (flow, l.found)
+    let origin = source.origin(0..0);
+    let agent = Agent {
+        name: d.name.clone(),
+        about: d.description.clone(),
+        args: flow.slots().into_iter().map(|(_, s)| s.name.clone()).collect(),
+        body: Body::Graph(Box::new(flow)),
+        origin: origin.clone(),
+    };
+    (Program { name: d.name.clone(), agents: vec![agent], entry: d.name, functions, constraints: vec![], origin }, l.found)
 }
 
 struct Lowering<'s> {
@@ -99,7 +107,8 @@ impl Lowering<'_> {
                     self.found.push(error::missing(self.source, v.span.clone(), "external_action", "query"));
                     return None;
                 };
-                NodeKind::Call { function, variant: text(v, "request_type").map(|t| t.to_lowercase()) }
+                let with = v.get("with").map(Value::members).unwrap_or_default();
+                NodeKind::Call { function, with: with.iter().filter_map(|(k, _, v)| Some((k.clone(), v.text()?.to_owned()))).collect() }
             }
             "inform" => NodeKind::Inform,
             "inform_and_confirm" => NodeKind::Confirm,
@@ -109,23 +118,28 @@ impl Lowering<'_> {
             }
         };
         let is_call = matches!(kind, NodeKind::Call { .. });
-        let mut act = text(v, "star_action").or_else(|| text(v, "ask_action"));
-        let acts_by_outcome: BTreeMap<String, String> =
-            v.get("star_action").map(Value::members).unwrap_or_default().iter().filter_map(|(k, _, a)| Some((k.clone(), a.text()?.to_owned()))).collect();
-        // A flow without act names still has something to say: the node itself is the act, unless its message is told in free words.
-        if act.is_none() && acts_by_outcome.is_empty() && !is_call && n.slots.is_empty() && v.get("reply").is_none() {
-            act = Some(format!("node_{}", n.id));
+        let mut acts: Vec<Act> = text(v, "star_action").or_else(|| text(v, "ask_action")).map(|name| Act { when: None, name }).into_iter().collect();
+        for (outcome, _, a) in v.get("star_action").map(Value::members).unwrap_or_default() {
+            acts.extend(a.text().map(|a| Act { when: Some(outcome.clone()), name: a.to_owned() }));
         }
+        // A flow without act names still has something to say: the node itself is the act, unless its message is told in free words.
+        if acts.is_empty() && !is_call && n.slots.is_empty() && v.get("reply").is_none() {
+            acts.push(Act { when: None, name: format!("node_{}", n.id) });
+        }
+        if is_call {
+            acts.clear();
+        }
+        acts.extend(text(v, "last_star_action").map(|name| Act { when: Some("last".to_owned()), name }));
+        let looks_at = ["steps", "details", "judge"].iter().filter_map(|what| Some(((*what).to_owned(), text(v, what)?)));
+        let words = v.get("outcome_words").map(Value::members).unwrap_or_default();
         Some(Node {
             id: small(n.id),
             kind,
-            act: act.filter(|_| !is_call),
-            acts_by_outcome,
+            acts,
             message: text(v, "message"),
             reply: text(v, "reply"),
-            steps: text(v, "steps").map(|s| (s, text(v, "details").unwrap_or_default())),
-            last_act: text(v, "last_star_action"),
-            judge: text(v, "judge"),
+            looks_at: looks_at.collect(),
+            outcome_words: words.iter().map(|(outcome, _, w)| (outcome.clone(), w.texts())).collect(),
             origin: self.source.origin(v.span.clone()),
         })
     }
@@ -150,10 +164,10 @@ impl Lowering<'_> {
                 SlotRule::Optional => required = false,
                 SlotRule::Required => required = true,
                 SlotRule::Either(slots) => either = slots,
-                SlotRule::OnlyIf(test) => only_if = Some(Condition::Test(test)),
+                SlotRule::OnlyIf(guard) => only_if = Some(guard),
                 SlotRule::Words => {
                     self.found.push(error::rule_in_words(self.source, span, rule));
-                    only_if = Some(Condition::Words(rule.to_owned()));
+                    only_if = Some(Guard::Words(rule.to_owned()));
                 }
             }
         }
@@ -168,6 +182,7 @@ impl Lowering<'_> {
             kind,
             values,
             synonyms: v.get("synonyms").map(Value::members).unwrap_or_default().iter().map(|(k, _, w)| (k.clone(), w.texts())).collect(),
+            common: v.get("common").map(Value::texts).unwrap_or_default(),
             open,
             range: (v.get("min").and_then(Value::int), v.get("max").and_then(Value::int)),
             cues,
@@ -223,7 +238,7 @@ impl Lowering<'_> {
                 self.found.push(error::no_value(self.source, span, words.unwrap_or("")));
                 When::Always
             });
-            if let (When::Words(t), Some((_, span))) = (&when, &e.condition) {
+            if let (When::If(Guard::Words(t)), Some((_, span))) = (&when, &e.condition) {
                 self.found.push(error::words(self.source, span.clone(), t));
             }
             if whole {
@@ -246,8 +261,15 @@ impl Lowering<'_> {
         }
     }
 
-    fn functions(&mut self, d: &Document<'_>, flow: &mut Flow) {
-        let Some(declared) = &d.functions else { return };
+    /// The declared functions; one that nobody declares takes every slot.
+    fn functions(&mut self, d: &Document<'_>, flow: &Flow) -> Vec<Function> {
+        let Some(declared) = &d.functions else {
+            let inputs: Vec<(String, String)> = flow.slots().iter().map(|(_, s)| (s.name.clone(), "string".to_owned())).collect();
+            let mut names: Vec<&str> = flow.nodes.iter().filter_map(Node::calls).collect();
+            names.sort_unstable();
+            names.dedup();
+            return names.into_iter().map(|name| Function { name: name.to_owned(), inputs: inputs.clone(), ..Function::default() }).collect();
+        };
         let known: Vec<&str> = declared.iter().map(|f| f.name.as_str()).collect();
         for n in &d.nodes {
             if n.kind.0 != "external_action" {
@@ -258,9 +280,9 @@ impl Lowering<'_> {
                 None => self.found.push(error::unknown_function(self.source, span, name, &known)),
                 Some(f) => {
                     for (input, span) in &f.required {
-                        let is_variant = n.value.get("request_type").is_some() && f.inputs.iter().any(|(i, t)| i == input && t == "RequestType");
+                        let is_given = n.value.get("with").is_some_and(|w| w.get(input).is_some());
                         if flow.slot(input).is_none()
-                            && !is_variant
+                            && !is_given
                             && !self.found.iter().any(|x| x.code == "chief-slot-never-asked" && x.origin.start == span.start)
                         {
                             self.found.push(error::never_asked(self.source, span.clone(), input, name));
@@ -269,15 +291,17 @@ impl Lowering<'_> {
                 }
             }
         }
-        flow.functions = declared
+        declared
             .iter()
             .map(|f| Function {
                 name: f.name.clone(),
                 inputs: f.inputs.clone(),
                 required: f.required.iter().map(|(r, _)| r.clone()).collect(),
                 outputs: f.outputs.clone(),
+                idempotent: f.idempotent,
+                refuses: (!f.refusals.is_empty()).then(|| Guard::Says { function: f.name.clone(), fields: vec![], words: f.refusals.clone() }),
             })
-            .collect();
+            .collect()
     }
 
     fn graph(&mut self, d: &Document<'_>, flow: &Flow) {

@@ -12,6 +12,8 @@ use crate::diag::{Diagnostic, Source};
 pub struct Document<'a> {
     /// The flow's name.
     pub name: String,
+    /// What it is for.
+    pub description: String,
     /// Nodes.
     pub nodes: Vec<Node<'a>>,
     /// Edges.
@@ -67,11 +69,15 @@ pub struct Function {
     pub required: Vec<(String, Range<usize>)>,
     /// Its outputs.
     pub outputs: Vec<String>,
+    /// Calling it twice does no more than calling it once.
+    pub idempotent: bool,
+    /// Words by which a result says no, in addition to the usual ones.
+    pub refusals: Vec<String>,
 }
 
 const DOCUMENT: [&str; 12] =
     ["task", "name", "description", "nodes", "edges", "global_actions", "fallback_actions", "answers", "functions", "replies", "fields", "wordings"];
-const NODE: [&str; 15] = [
+const NODE: [&str; 16] = [
     "id",
     "type",
     "slots",
@@ -82,13 +88,14 @@ const NODE: [&str; 15] = [
     "action",
     "query",
     "function",
-    "request_type",
+    "with",
     "steps",
     "details",
     "judge",
+    "outcome_words",
     "reply",
 ];
-const SLOT: [&str; 21] = [
+const SLOT: [&str; 22] = [
     "name",
     "api_slot",
     "label",
@@ -98,6 +105,7 @@ const SLOT: [&str; 21] = [
     "rule",
     "values",
     "synonyms",
+    "common",
     "open",
     "min",
     "max",
@@ -147,7 +155,8 @@ pub fn document<'a>(source: &Source, value: &'a Value) -> (Option<Document<'a>>,
         .or_else(|| value.get("name"))
         .and_then(Value::text)
         .map_or_else(|| source.name.rsplit('/').next().unwrap_or("flow").trim_end_matches(".json").to_owned(), str::to_owned);
-    let d = Document { name, nodes, edges, intents, answers, functions, replies: texts("replies"), fields: texts("fields"), wordings };
+    let description = value.get("description").and_then(Value::text).unwrap_or("").to_owned();
+    let d = Document { name, description, nodes, edges, intents, answers, functions, replies: texts("replies"), fields: texts("fields"), wordings };
     (Some(d), r.found)
 }
 
@@ -221,6 +230,8 @@ impl Reading<'_> {
             .collect();
         let required = v.get("required").map(Value::list).unwrap_or_default().iter().filter_map(|r| Some((r.text()?.to_owned(), r.span.clone()))).collect();
         let outputs = v.get("outputs").map(Value::texts).unwrap_or_default();
-        Some(Function { name, inputs, required, outputs })
+        let idempotent = matches!(v.get("idempotent").map(|i| &i.data), Some(Data::Bool(true)));
+        let refusals = v.get("refusals").map(Value::texts).unwrap_or_default();
+        Some(Function { name, inputs, required, outputs, idempotent, refusals })
     }
 }

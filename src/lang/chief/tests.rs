@@ -27,12 +27,13 @@ const PLAIN: &str = r#"{
 fn the_plain_form_is_read() {
     let (flow, found) = read(&Source::new("ride.json", PLAIN));
     assert_eq!(found, []);
-    let flow = flow.unwrap();
+    let program = flow.unwrap();
+    let flow = program.graph().unwrap();
     assert_eq!(flow.name, "ride");
     let slots: Vec<_> = flow.slots().iter().map(|(_, s)| (s.name.as_str(), s.kind, s.ask.clone())).collect();
-    assert_eq!(slots[0], ("customer_name", crate::ir::SlotKind::Name, Some("ask_customer_name".to_owned())));
-    assert_eq!(slots[1].1, crate::ir::SlotKind::Integer);
-    assert_eq!(flow.nodes[2].act.as_deref(), Some("node_3"));
+    assert_eq!(slots[0], ("customer_name", crate::ir::graph::SlotKind::Name, Some("ask_customer_name".to_owned())));
+    assert_eq!(slots[1].1, crate::ir::graph::SlotKind::Integer);
+    assert_eq!(flow.nodes[2].act(), Some("node_3"));
 }
 
 #[test]
@@ -86,7 +87,7 @@ fn either_slot_rules_become_alternatives() {
     let text = PLAIN.replace(r#""description": "Number of the ride","#, r#""rule": "either customer_name or ride_id is enough","#);
     let (flow, found) = read(&Source::new("flow.json", &text));
     assert_eq!(found, []);
-    assert_eq!(flow.unwrap().slot("ride_id").unwrap().either, ["customer_name", "ride_id"]);
+    assert_eq!(flow.unwrap().graph().unwrap().slot("ride_id").unwrap().either, ["customer_name", "ride_id"]);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use super::plan::{Calc, Lookup, Match, Slot, Step};
-use super::store::{NO_ROW, RelId, Relation, key_hash};
+use super::store::{NO_ROW, Relation, key_hash};
 use super::terms::{Id, Terms};
 use crate::reason::syntax::{Fold, Op};
 
@@ -23,9 +23,6 @@ pub enum Stop {
 
 /// `true`: no more solutions are wanted.
 pub type Flow = Result<bool, Stop>;
-
-/// The static rows a decision has looked at, for the slice that clingo confirms.
-pub type Touched = Vec<(RelId, u32)>;
 
 /// One run of a plan.
 pub struct Run<'a> {
@@ -47,8 +44,6 @@ pub struct Run<'a> {
     pub steps: &'a mut u64,
     /// How many may be tried.
     pub max_steps: u64,
-    /// Static rows looked at, if wanted.
-    pub touched: Option<&'a mut Touched>,
     /// The longest prefix of the plan that had a solution, if wanted, with the registers then.
     pub deepest: Option<&'a mut (usize, Vec<Id>)>,
 }
@@ -195,13 +190,8 @@ impl<'a> Run<'a> {
             while row != NO_ROW {
                 self.count()?;
                 let values = relation.row(arity, row);
-                if fits(values) {
-                    if let Some(t) = &mut self.touched {
-                        t.push((lookup.relation, row));
-                    }
-                    if self.rest(&lookup.rest, values)? && each(self)? {
-                        return Ok(Some(true));
-                    }
+                if fits(values) && self.rest(&lookup.rest, values)? && each(self)? {
+                    return Ok(Some(true));
                 }
                 row = relation.after(lookup.index, row, chained);
             }

@@ -234,6 +234,26 @@ impl Relation {
         (0..=layout.masks.len()).for_each(|i| self.cover(layout, i));
     }
 
+    /// A defect: an index no longer leads to a row.
+    #[cfg(test)]
+    pub fn drop_from_index(&mut self, index: usize, row: u32) -> bool {
+        let Some(i) = self.indexes.get_mut(index).filter(|i| !i.next.is_empty()) else { return false };
+        let after = i.next.get(row as usize).copied().unwrap_or(NO_ROW);
+        i.buckets.iter_mut().filter(|b| b.0 == row).for_each(|b| b.0 = after);
+        i.next.iter_mut().filter(|n| **n == row).for_each(|n| *n = after);
+        true
+    }
+
+    /// A defect: a row has another value in one column; the indexes know it.
+    #[cfg(test)]
+    pub fn corrupt(&mut self, layout: &Layout, row: u32, column: usize, value: Id) {
+        if let Some(v) = self.data.get_mut(row as usize * layout.arity + column) {
+            *v = value;
+        }
+        self.indexes.clear();
+        self.cover_all(layout);
+    }
+
     /// Bytes held, roughly.
     pub fn bytes(&self) -> usize {
         (self.data.capacity() + self.bindings.capacity()) * 4

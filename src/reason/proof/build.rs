@@ -167,7 +167,6 @@ impl<'a> Builder<'a> {
             delta: 0..0,
             steps,
             max_steps: MAX_STEPS,
-            touched: None,
             deepest,
         }
     }

@@ -236,10 +236,24 @@ impl Asked<'_> {
         if open.is_empty() {
             return true;
         }
-        // The author's order, but what cannot be told yet waits; comparisons and absent atoms are looked at as soon as they can be.
+        // Comparisons and absent atoms are looked at as soon as they can be told.
         let ready = |n: &usize| body.get(*n).and_then(|i| search.ways(Goal::of(i), globals, b)).map(|w| (*n, w));
-        let cheap = |n: &&usize| !matches!(body.get(**n), Some(Item::Literal(Literal::Atom { sign: Sign::Plain, .. })));
-        let next = open.iter().filter(cheap).find_map(ready).or_else(|| open.iter().find_map(ready));
+        let atom = |n: &usize| if let Some(Item::Literal(Literal::Atom { sign: Sign::Plain, atom })) = body.get(*n) { Some(atom) } else { None };
+        let cheap = open.iter().filter(|n| atom(n).is_none()).find_map(ready);
+        let next = cheap.or_else(|| {
+            // Then what is nearest to the question, in whatever order the author wrote it: the atom of which least is open and most
+            // is known. What cannot be met whatever else is met is the cause before anything that others lead to.
+            let nearness = |n: &usize| {
+                let p = atom(n)?;
+                let known = p.args.iter().filter(|a| b.value(a).is_some()).count();
+                Some((known < p.args.len(), std::cmp::Reverse(known), b.written(p), *n))
+            };
+            let mut near: Vec<_> = open.iter().filter_map(nearness).collect();
+            near.sort();
+            let nothing_met = near.len() == (0..body.len()).filter(|n| atom(n).is_some()).count();
+            let never = || near.iter().filter_map(|(.., n)| ready(n)).find(|(_, ways)| ways.is_empty());
+            nothing_met.then(never).flatten().or_else(|| near.iter().find_map(|(.., n)| ready(n)))
+        });
         let Some((n, ways)) = next else { return false };
         let rest: Vec<usize> = open.iter().copied().filter(|m| *m != n).collect();
         if ways.is_empty() {

@@ -8,16 +8,14 @@ use std::rc::Rc;
 
 use crate::reason::base::Base;
 use crate::reason::eval::plan::Layouts;
-use crate::reason::eval::store::{FACT, NO_ROW, RelId, Relation, key_hash};
+use crate::reason::eval::store::RelId;
 use crate::reason::eval::terms::{Id, Node, Terms};
 use crate::reason::eval::{Compiled, Stratum, plain};
 use crate::reason::syntax::{Expr, Item, Literal, Rel, Sign, is_anonymous};
-use crate::term::Name;
+use crate::term::{Atom, Name};
 
 /// How many outlines of one predicate are told apart.
 const MAX_OUTLINES: usize = 6;
-/// Static relations with fewer rows are searched for a row, larger ones by an index.
-const FEW_ROWS: u32 = 64;
 
 /// A term of a rule.
 #[derive(Clone, Debug)]
@@ -85,16 +83,16 @@ struct Possible<'a> {
     outlines: Vec<Vec<Vec<Value>>>,
 }
 
-/// For each rule whether it could fire on these facts; `above` holds them beside what the evaluator derived, which is not looked at.
-pub fn fires(base: &Base, above: &[Relation], terms: &Terms) -> Vec<bool> {
+/// For each rule whether it could fire on these facts.
+pub fn fires(base: &Base, facts: &[Atom]) -> Vec<bool> {
     let program = &base.inner.rules.program;
     let sketches = &base.inner.rules.sketches;
-    let mut p = Possible { base, terms, outlines: vec![Vec::new(); above.len()] };
-    for (n, r) in above.iter().enumerate() {
-        let Some(layout) = program.layouts.layouts.get(n).filter(|l| l.opens.is_none()) else { continue };
-        for (row, _) in (0..).zip(&r.derived).filter(|(_, d)| d.rule == FACT) {
-            p.add(n, r.row(layout.arity, row).iter().map(|v| Value::Is(*v)).collect());
-        }
+    let mut terms = Terms::over(&base.inner.terms);
+    let told = |f: &Atom| Some((*program.layouts.ids.get(&(f.name.clone(), f.args.len()))?, f.args.iter().map(|t| Value::Is(terms.of_term(t))).collect()));
+    let told: Vec<(RelId, Vec<Value>)> = facts.iter().filter_map(told).collect();
+    let mut p = Possible { base, terms: &terms, outlines: vec![Vec::new(); program.layouts.layouts.len()] };
+    for (r, outline) in told {
+        p.add(r as usize, outline);
     }
     let mut out = vec![false; sketches.len()];
     for stratum in &program.moving {
@@ -148,25 +146,8 @@ impl Possible<'_> {
         if rows.is_empty() || known.is_empty() {
             return !rows.is_empty();
         }
-        let has = |row: u32| {
-            let values = rows.row(layout.arity, row);
-            known.iter().all(|(c, v)| values.get(*c) == Some(v))
-        };
-        if rows.len() < FEW_ROWS {
-            return (0..rows.len()).any(has);
-        }
-        let mask = known.iter().fold(0u32, |m, (c, _)| m | 1 << (*c).min(31));
-        let fitting = layout.masks.iter().enumerate().filter(|(_, m)| **m & mask == **m).max_by_key(|(_, m)| m.count_ones());
-        let Some((index, mask)) = fitting else { return true };
-        let hash = key_hash(known.iter().filter(|(c, _)| mask & 1 << (*c).min(31) != 0).map(|(_, v)| *v));
-        let (mut row, chained) = rows.first(index + 1, hash);
-        while row != NO_ROW {
-            if has(row) {
-                return true;
-            }
-            row = rows.after(index + 1, row, chained);
-        }
-        false
+        let inner = &self.base.inner;
+        inner.rules.checker.as_ref().map_or(true, |c| c.may_hold(&inner.seen, relation, rows, layout.arity, known))
     }
 
     /// Adds an outline unless one there covers it; the same but for numbers and names becomes one.

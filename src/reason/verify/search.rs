@@ -58,6 +58,8 @@ pub struct Search<'a> {
     fired: Vec<BTreeSet<usize>>,
     report: Report,
     states: Vec<(State, Came)>,
+    /// What was shown of the atoms that must be shown somewhere.
+    shown: BTreeSet<Atom>,
 }
 
 /// Whether a goal can be reached.
@@ -88,6 +90,7 @@ impl<'a> Search<'a> {
             fired: vec![BTreeSet::new(); model.speakers.len()],
             report: Report::default(),
             states: vec![(start, None)],
+            shown: BTreeSet::new(),
         }
     }
 
@@ -102,7 +105,7 @@ impl<'a> Search<'a> {
                     return Ok(self.finish());
                 }
                 for (who, speaker) in self.model.speakers.iter().enumerate() {
-                    for n in 0..speaker.turns.len() {
+                    for n in 0..speaker.turns.len() + speaker.results.len() {
                         let Some((from, _)) = self.states.get(at) else { continue };
                         let Some(session) = from.sessions.get(who) else { continue };
                         let situation = (who, session.clone(), from.shared.clone(), n);
@@ -125,9 +128,21 @@ impl<'a> Search<'a> {
             }
             level = next;
             self.report.depth = depth + 1;
+            if level.is_empty() {
+                self.missed();
+                break;
+            }
         }
         self.goals()?;
         Ok(self.finish())
+    }
+
+    /// Everything was visited: what was never shown cannot be reached.
+    fn missed(&mut self) {
+        for a in self.model.somewhere.iter().filter(|a| !self.shown.contains(*a)) {
+            let detail = format!("nothing leads to {a}");
+            self.found.insert(format!("reached {a}"), Violation { property: "reached".to_owned(), detail, turns: vec![], wanted: None });
+        }
     }
 
     fn finish(mut self) -> Report {
@@ -184,9 +199,15 @@ impl<'a> Search<'a> {
         let model = self.model;
         let (Some(speaker), Some(turn)) = (model.speakers.get(*who), self.turns.get(*who).and_then(|t| t.get(*n)).cloned()) else { return Ok(None) };
         let base = self.base(*who, shared)?;
+        let Some((session, said)) = self.round(session, turn) else {
+            self.steps.insert(situation.clone(), None);
+            return Ok(None);
+        };
+        let session = &session;
         let mut facts: Vec<Atom> = self.atoms_of(session).cloned().collect();
         facts.push(Atom::new("role", vec![Term::Const(speaker.role.clone())]));
-        facts.extend((1..).zip(&turn).map(|(k, a)| Atom::new("in", vec![Term::Int(k), a.to_term()])));
+        facts.extend((1..).zip(&said).map(|(k, a)| Atom::new("in", vec![Term::Int(k), a.to_term()])));
+        facts.extend((model.settle)(&facts));
         self.report.decisions += 1;
         let confirm = self.report.decisions.is_multiple_of(model.confirm_every.max(1));
         self.report.confirmed += usize::from(confirm);
@@ -210,6 +231,8 @@ impl<'a> Search<'a> {
             fired.extend(out.above.iter().flat_map(|r| &r.derived).filter_map(|d| rules.get(d.rule as usize)).map(|r| r.statement));
         }
         let (mut step, ended) = self.apply(speaker, session, shared, &out);
+        step.session = self.under_way(&step.session, &said, &out);
+        self.shown.extend(out.shown().iter().filter(|a| model.somewhere.contains(a)).cloned());
         step.violated.extend(self.properties((session, shared), &step, &facts, &out, &ended)?);
         // A conversation that ended is followed by a new one.
         if ended.is_some() {
@@ -218,6 +241,51 @@ impl<'a> Search<'a> {
         let step = Arc::new(step);
         self.steps.insert(situation.clone(), Some(step.clone()));
         Ok(Some(step))
+    }
+
+    /// What a round begins with: a turn with what was said, or a result with what the call left. A call that is under way is followed by its
+    /// result and by nothing else.
+    fn round(&mut self, session: &Facts, turn: Vec<Atom>) -> Option<(Facts, Vec<Atom>)> {
+        let function = |a: &Atom, at: usize| a.args.get(at).and_then(Term::as_name).map(str::to_owned);
+        let calling: Vec<String> = self.atoms_of(session).filter(|a| &*a.name == "calling").filter_map(|a| function(a, 1)).collect();
+        let returned = turn.first().filter(|a| &*a.name == "returned").and_then(|a| function(a, 1));
+        let Some(returned) = returned else { return calling.is_empty().then(|| (session.clone(), turn)) };
+        if !calling.contains(&returned) {
+            return None;
+        }
+        let of_call = |a: &Atom| match &*a.name {
+            "calling" => function(a, 1).as_ref() == Some(&returned),
+            "returned" | "result" | "item" | "fault" => function(a, 0).as_ref() == Some(&returned),
+            _ => false,
+        };
+        let mut held: Vec<Atom> = self.atoms_of(session).filter(|a| !of_call(a)).cloned().collect();
+        held.extend(turn.iter().skip(1).cloned());
+        let mut numbers: Vec<u32> = held.iter().map(|a| self.number(a)).collect();
+        numbers.sort_unstable();
+        numbers.dedup();
+        Some((numbers.into(), turn.into_iter().take(1).collect()))
+    }
+
+    /// The session while calls are under way: what was said in this turn is kept until they are back.
+    fn under_way(&mut self, session: &Facts, said: &[Atom], out: &Outcome) -> Facts {
+        let called = |a: &Atom| match a.args.as_slice() {
+            [_, Term::Fun(_, f)] if &*a.name == "do" => f.first().cloned(),
+            _ => None,
+        };
+        let calls: Vec<Term> = out.shown().iter().filter_map(called).collect();
+        let is_heard = |a: &Atom| &*a.name == "heard";
+        let mut held: Vec<Atom> = self.atoms_of(session).filter(|a| !calls.is_empty() || !is_heard(a)).cloned().collect();
+        if !calls.is_empty() {
+            // Each round's inputs have places of their own.
+            let before = held.iter().filter(|a| is_heard(a)).count();
+            let heard = (1..).zip(said).map(|(k, a)| Atom::new("heard", vec![Term::Int(k + i32::try_from(before).unwrap_or(0)), a.to_term()]));
+            held.extend(heard);
+            held.extend(calls.into_iter().map(|f| Atom::new("calling", vec![Term::string("call"), f])));
+        }
+        let mut numbers: Vec<u32> = held.iter().map(|a| self.number(a)).collect();
+        numbers.sort_unstable();
+        numbers.dedup();
+        numbers.into()
     }
 
     /// The state after a decision; a change that the role may not make is a violation.
@@ -271,7 +339,7 @@ impl<'a> Search<'a> {
         let rules = base.rules();
         let takes = |a: &Atom| rules.moving.contains(&(a.name.clone(), a.args.len()));
         let status = ended.clone().unwrap_or_else(|| Term::constant("open"));
-        let mut seen: Vec<Atom> = facts.iter().filter(|a| matches!(&*a.name, "in" | "role")).cloned().collect();
+        let mut seen: Vec<Atom> = facts.iter().filter(|a| matches!(&*a.name, "in" | "role" | "heard")).cloned().collect();
         seen.push(Atom::new("view", vec![Term::constant("status"), status]));
         seen.extend(self.atoms_of(&step.session).cloned());
         seen.extend(self.atoms_of(before.0).chain(self.atoms_of(before.1)).map(|f| Atom::new("before", vec![f.to_term()])));
@@ -425,7 +493,7 @@ impl<'a> Search<'a> {
 
 /// A speaker's turns and those of the goals it works towards.
 fn with_goals(speaker: &Speaker, goals: &[Goal]) -> Vec<Vec<Atom>> {
-    let mut out = speaker.turns.clone();
+    let mut out: Vec<Vec<Atom>> = speaker.turns.iter().chain(&speaker.results).cloned().collect();
     for t in goals.iter().filter(|g| g.role == speaker.role).flat_map(|g| &g.by) {
         if !out.contains(t) {
             out.push(t.clone());

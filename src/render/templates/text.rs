@@ -47,11 +47,12 @@ enum Filter {
     Number,
     Ordinal,
     Money,
+    Clock,
     Wording(Name),
 }
 
 /// The filters that are part of the language, for messages.
-pub const FILTERS: [&str; 11] = ["and", "or", "semicolons", "commas", "counted", "known", "a", "plural", "number", "ordinal", "money"];
+pub const FILTERS: [&str; 12] = ["and", "or", "semicolons", "commas", "counted", "known", "a", "plural", "number", "ordinal", "money", "clock"];
 
 /// What is wrong in a text: the offending piece, what it is, and the words it may have been meant as.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -257,6 +258,7 @@ fn filter(text: &str, wordings: &[Name]) -> Result<Filter, TextError> {
         "number" => Filter::Number,
         "ordinal" => Filter::Ordinal,
         "money" => Filter::Money,
+        "clock" => Filter::Clock,
         other => Filter::Wording(wordings.iter().find(|w| &***w == other).ok_or_else(|| TextError::Filter(other.to_owned()))?.clone()),
     })
 }
@@ -321,6 +323,7 @@ impl Filter {
             Self::Number => numeric(&english::number),
             Self::Ordinal => numeric(&english::ordinal),
             Self::Money => numeric(&|n| english::money(&scope.words.currency, n)),
+            Self::Clock => numeric(&english::clock),
             Self::Wording(w) => match value {
                 Filled::Term(t) => scope.words.worded(w, t),
                 other => other.said(scope),

@@ -71,6 +71,9 @@ pub struct Lexicon {
     /// Sets of words that may stand for each other in any pattern.
     #[serde(default)]
     pub alike: Vec<String>,
+    /// Sets of words that must not stand for each other here, whatever core says.
+    #[serde(default)]
+    pub apart: Vec<String>,
     /// Classes of phrases.
     #[serde(default)]
     pub classes: BTreeMap<String, Vec<String>>,

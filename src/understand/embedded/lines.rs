@@ -1,7 +1,7 @@
 //! The counted lines of a conversation while one utterance is read: which instances there are and which are meant.
 
 use super::model::{Knowledge, Model};
-use crate::term::Name;
+use crate::term::{Atom, Name, Term};
 use crate::understand::Context;
 
 /// Instances that something is said of.
@@ -32,7 +32,7 @@ struct Line {
 #[derive(Clone, Debug)]
 struct Instance {
     item: Name,
-    mods: Vec<String>,
+    changes: Vec<Atom>,
 }
 
 /// The lines and their instances.
@@ -68,12 +68,12 @@ impl Ledger {
         out
     }
 
-    /// The changes of the last instance of an item, in the form `Op(Opt)`, and the members that were chosen for it.
-    pub fn last_of(&self, item: &Name) -> (Vec<String>, Vec<Name>) {
+    /// The changes of the last instance of an item, in the form `Op(Option)`, and the members that were chosen for it.
+    pub fn last_of(&self, item: &Name) -> (Vec<Atom>, Vec<Name>) {
         let last = self.sequence.iter().rev().filter_map(|i| self.instances.get(*i)).find(|i| i.item == *item);
         let slots = self.lines.iter().rev().find(|l| l.item == *item && l.composed && !l.new).map(|l| l.slots.clone()).unwrap_or_default();
         let chosen = slots.into_iter().filter(|(slot, dish)| dish.as_ref().is_some_and(|d| d != slot)).filter_map(|s| s.1).collect();
-        (last.map(|i| i.mods.clone()).unwrap_or_default(), chosen)
+        (last.map(|i| i.changes.clone()).unwrap_or_default(), chosen)
     }
 
     /// The conversation's own lines.
@@ -86,10 +86,10 @@ impl Ledger {
         ledger.made_with.clone_from(&config.made_with);
         let group: Name = config.group.as_str().into();
         ledger.members = knowledge.pairs.iter().filter(|(k, _)| k.0 == group).flat_map(|(k, v)| v.iter().map(move |m| (k.1.clone(), m.clone()))).collect();
-        for line in &context.order {
-            let item: Name = line.item.as_str().into();
+        for line in context.view.lines() {
+            let item = line.item.clone();
             let at = ledger.lines.len();
-            ledger.instances.push(Instance { item: item.clone(), mods: line.mods.clone() });
+            ledger.instances.push(Instance { item: item.clone(), changes: line.changes.clone() });
             let id = ledger.instances.len() - 1;
             ledger.sequence.push(id);
             if let Some(same) = ledger.lines.iter_mut().find(|l| line.parts.is_empty() && !l.composed && l.item == item) {
@@ -101,13 +101,12 @@ impl Ledger {
             let composed = !line.parts.is_empty() || model.lines.as_ref().is_some_and(|l| knowledge.mask(&item) & l.composed != 0);
             let mut slots = if composed && line.parts.is_empty() { ledger.slots(knowledge, &item) } else { vec![] };
             for part in &line.parts {
-                let dish = part.dish.as_deref().map(Name::from);
-                if let Some(d) = &dish {
-                    ledger.instances.push(Instance { item: d.clone(), mods: part.mods.clone() });
+                if let Some(d) = &part.fill {
+                    ledger.instances.push(Instance { item: d.clone(), changes: part.changes.clone() });
                     let id = ledger.instances.len() - 1;
                     ledger.lines.push(Line { item: d.clone(), instances: vec![id], new: false, slots: vec![], composed: false, cursor: 0 });
                 }
-                slots.push((part.slot.as_str().into(), dish));
+                slots.push((part.slot.clone(), part.fill.clone()));
             }
             ledger.lines.insert(at, Line { item, instances, new: false, slots, composed, cursor: 0 });
         }
@@ -145,7 +144,7 @@ impl Ledger {
         let item = l.item.clone();
         l.instances.truncate(kept);
         while l.instances.len() < kept {
-            self.instances.push(Instance { item: item.clone(), mods: vec![] });
+            self.instances.push(Instance { item: item.clone(), changes: vec![] });
             l.instances.push(self.instances.len() - 1);
         }
         self.counts_set(line, count);
@@ -269,8 +268,14 @@ impl Ledger {
 
     /// Whether an instance of the item has been changed in a part.
     pub fn has_change(&self, item: &Name, part: &Name) -> bool {
-        let quoted = format!("\"{part}\"");
-        self.instances.iter().any(|i| i.item == *item && i.mods.iter().any(|m| m.contains(&quoted)))
+        fn names(t: &Term, part: &Name) -> bool {
+            match t {
+                Term::Str(s) => s == part,
+                Term::Fun(_, args) => args.iter().any(|t| names(t, part)),
+                Term::Int(_) | Term::Const(_) => false,
+            }
+        }
+        self.instances.iter().any(|i| i.item == *item && i.changes.iter().flat_map(|c| &c.args).any(|t| names(t, part)))
     }
 
     /// Whether the item is made with the part.
@@ -439,7 +444,7 @@ impl Ledger {
         {
             x.1 = Some(item.clone());
         }
-        self.instances.push(Instance { item: item.clone(), mods: vec![] });
+        self.instances.push(Instance { item: item.clone(), changes: vec![] });
         let id = self.instances.len() - 1;
         self.lines.push(Line { item: item.clone(), instances: vec![id], new: false, slots: vec![], composed: false, cursor: 0 });
         let line = self.lines.len() - 1;

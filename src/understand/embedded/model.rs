@@ -12,6 +12,7 @@ use super::template::{Template, parse_templates};
 use super::text::{Respell, plain_words};
 use crate::diag::{Diagnostic, Source};
 use crate::link::{Names, UNKNOWN, Words};
+use crate::ontology::shape::VIEW;
 use crate::ontology::{Arg, Ontology, Sort};
 use crate::term::{Atom, Name, Term};
 
@@ -280,6 +281,11 @@ impl Build<'_> {
         self.diagnostics.push(Diagnostic::error("U002", source.origin(start..start + first_line.len()), message));
     }
 
+    /// Whether something that `after` asks for can be: an action of the domain, or what the rules show.
+    fn comes_before(&self, t: &Template) -> bool {
+        &*t.name == VIEW || self.ontology.actions.iter().any(|f| f.name == t.name && f.args.len() == t.args.len())
+    }
+
     fn model(&mut self, english: English, lexicon: Lexicon, synonyms: Synonyms) -> Model {
         let mut respell = Respell::default();
         for (from, to) in english.respell.iter().chain(&synonyms.words) {
@@ -315,6 +321,13 @@ impl Build<'_> {
                 list.dedup();
             }
         }
+        for set in &lexicon.apart {
+            let ids: Vec<u32> = set.split_whitespace().map(|x| w.intern(x, x.len() > 3)).collect();
+            for a in &ids {
+                alike.entry(*a).or_default().retain(|b| !ids.contains(b));
+            }
+        }
+        alike.retain(|_, list| !list.is_empty());
 
         let (masks, name_facts) = name_masks(self.ontology);
         let value_sorts: Vec<Name> = self.ontology.sorts.iter().filter(|(_, s)| matches!(s, Sort::Values(_))).map(|(n, _)| n.clone()).collect();
@@ -428,6 +441,12 @@ impl Build<'_> {
         for sort in lexicon.values.keys().filter(|s| !model.value_sorts.iter().any(|v| v.as_ref() == s.as_str())) {
             self.wrong(&self.files.lexicon.clone(), sort, format!("there is no closed sort `{sort}`"));
         }
+        for (sort, values) in &lexicon.values {
+            let Some(Sort::Values(list)) = self.ontology.sorts.get(sort.as_str()) else { continue };
+            for value in values.keys().filter(|v| !list.iter().any(|known| **known == ***v)) {
+                self.wrong(&self.files.lexicon.clone(), value, format!("`{sort}` has no value `{value}`; it has {}", list.join(", ")));
+            }
+        }
         model.values = out;
     }
 
@@ -497,6 +516,11 @@ impl Build<'_> {
                     return;
                 }
             };
+            if let Some(never) = after.iter().flatten().find(|t| !self.comes_before(t)) {
+                let arity = never.args.len();
+                self.wrong(&source, text.after.as_deref().unwrap_or_default(), format!("this never comes before: there is no action `{}/{arity}`", never.name));
+                continue;
+            }
             if let Some(free) = vars.get(known..).and_then(|f| f.first()) {
                 self.wrong(&source, &text.means, format!("`${free}` is in no slot of `{say}` and not in `after`"));
                 return;

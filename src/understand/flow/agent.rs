@@ -7,7 +7,7 @@ use regex::Regex;
 
 use super::cues::{self, normal, pattern, words};
 use super::values;
-use crate::ir::{Flow, Slot, SlotKind};
+use crate::ir::graph::{Flow, Slot, SlotKind};
 
 /// The wordings of the agent's acts, as weighted bags of words.
 #[derive(Debug)]

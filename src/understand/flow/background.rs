@@ -6,7 +6,8 @@ use regex::Regex;
 
 use super::cues::{normal, pattern};
 use super::values;
-use crate::ir::{Flow, Role, SlotKind};
+use crate::ir::standing::Standing;
+use crate::term::{Atom, Term};
 
 /// Facts about the present that the agent has from elsewhere.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -38,25 +39,17 @@ impl Background {
         out
     }
 
-    /// The slots that need not be asked for, with the values they have by default: where a way starts, when somebody who is there sets out,
-    /// and a listed value that is the speaker's own place.
-    pub fn slots(&self, flow: &Flow) -> Vec<(String, String)> {
-        let mut out = Vec::new();
-        let Some(place) = &self.place else { return out };
-        let mut sets_out = false;
-        for (_, s) in flow.slots() {
-            let starts = s.kind == SlotKind::Place && s.role == Some(Role::From);
-            let listed = s.kind == SlotKind::Categorical && s.role.is_none() && s.values.iter().any(|v| v.eq_ignore_ascii_case(place));
-            if starts || listed {
-                out.push((s.name.clone(), place.clone()));
-                sets_out |= starts;
-            }
-        }
-        if let (true, Some(time)) = (sets_out, &self.time) {
-            let when = flow.slots().into_iter().find(|(_, s)| s.kind == SlotKind::Time);
-            out.extend(when.map(|(_, s)| (s.name.clone(), time.clone())));
-        }
-        out
+    /// The same in the predicates of the vocabulary. A place is told twice: as it is called, and in small letters, to be found in lists.
+    pub fn predicates(&self) -> Vec<Atom> {
+        let place_name = self.place.as_ref().map(|p| p.to_lowercase());
+        let all = [("day", &self.day), ("time", &self.time), ("place", &self.place), ("place_name", &place_name)];
+        all.into_iter().filter_map(|(what, v)| Some(Atom::new("present", vec![Term::constant(what), Term::string(v.as_ref()?)]))).collect()
+    }
+
+    /// What a conversation's facts tell of the present.
+    pub fn of(standing: Standing<'_>) -> Self {
+        let told = |what: &str| standing.under("present", what).and_then(Term::as_name).map(str::to_owned);
+        Self { day: told("day"), time: told("time"), place: told("place") }
     }
 }
 

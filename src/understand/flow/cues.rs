@@ -38,7 +38,7 @@ patterns! {
     DETAIL_PLAIN = r"\b(more details?|detailed)\b";
     DETAIL_REFUSED = r"not? (?:more|need|other)|don't need";
     GO_ON = r"\b(proceed|next|continue|now what|what now|then what|what'?s next|keep going|move on|i understand|got it|ok|okay|yes|go on)\b";
-    RETRACTS = r"\b((?:can'?t|can not|cannot|won'?t|unable to) (?:make|do|be|attend|come|go|meet)\b|already have|forgot (?:i|that|about)|(?:is|be|are|am) (?:busy|away|out of town)|conflict|(?:another|prior) (?:commitment|appointment|meeting)|won'?t be (?:available|able)|not (?:be )?available|(?:change|switch|different|another|move|reschedule)\b.{0,20}\b(?:day|date|time)|that (?:day|time) (?:doesn'?t|won'?t|isn'?t)|(?:isn'?t|not) going to work|won'?t work|(?:have|got) an? (?:[a-z]+ ){0,2}(?:interview|date|appointment|meeting|party|class|exam|flight) (?:then|on|at)\b|need to change (?:that|my|the)\b)";
+    RETRACTS = r"\b((?:can'?t|can not|cannot|won'?t|unable to) (?:make|do|be|attend|come|go|meet)\b|already have|forgot (?:i|that|about)|(?:is|be|are|am) (?:busy|away|out of town)|conflict|(?:another|prior) (?:commitment|appointment|meeting)|won'?t be (?:available|able)|not (?:be )?available|(?:change|switch|different|another|move|reschedule)\b.{0,20}\b(?:day|date|time)|that (?:day|time) (?:doesn'?t|won'?t|isn'?t)|(?:isn'?t|not) going to work|won'?t work|(?:have|got) an? (?:[a-z]+ ){0,2}[a-z]+ (?:then|on|at)\b|need to change (?:that|my|the)\b)";
     OF_TIME = r"\b(time|hour|then|earlier|later)\b";
     OF_DAY = r"\bday|date\b";
     AGAIN = r"\b((?:check|look|try|search) (?:again|one more|once more)|any ?(?:other )?(?:time|day|where|thing)|(?:another|other|different|earlier|later|next|soonest|earliest) (?:one|times?|days?|dates?|slot|options?|place))\b";

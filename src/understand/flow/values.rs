@@ -381,13 +381,10 @@ pub fn way(text: &str) -> (Option<String>, Option<String>) {
 }
 
 /// Words too common to stand for a name they are part of.
-const COMMON: [&str; 21] = [
-    "the", "on", "of", "new", "city", "one", "first", "chief", "center", "side", "town", "club", "code", "access", "bay", "user", "s", "san", "los", "dr",
-    "user's",
-];
+const COMMON: [&str; 17] = ["the", "on", "of", "new", "city", "one", "first", "center", "side", "town", "club", "user", "s", "san", "los", "dr", "user's"];
 
-/// The forms under which the values of a closed list are said: whole, by synonym, by a word that only one of them has.
-pub fn forms(values: &[String], synonyms: &std::collections::BTreeMap<String, Vec<String>>) -> Vec<(String, Vec<String>)> {
+/// The forms under which the values of a closed list are said: whole, by synonym, by a word that only one of them has and that is not too common.
+pub fn forms(values: &[String], synonyms: &std::collections::BTreeMap<String, Vec<String>>, common: &[String]) -> Vec<(String, Vec<String>)> {
     values
         .iter()
         .map(|v| {
@@ -395,7 +392,7 @@ pub fn forms(values: &[String], synonyms: &std::collections::BTreeMap<String, Ve
             out.extend(synonyms.get(v).into_iter().flatten().map(|s| normal(s)));
             let own = words(v);
             if own.len() > 1 {
-                let unique = |w: &String| !COMMON.contains(&w.as_str()) && values.iter().filter(|o| words(o).contains(w)).count() == 1;
+                let unique = |w: &String| !COMMON.contains(&w.as_str()) && !common.contains(w) && values.iter().filter(|o| words(o).contains(w)).count() == 1;
                 out.extend(own.into_iter().filter(unique));
             }
             (v.clone(), out)
@@ -437,7 +434,7 @@ mod tests {
     #[test]
     fn part_of_a_name_is_enough_when_only_one_has_it() {
         let values = ["Hilltop Lodge".to_owned(), "Riverside Lodge".to_owned()];
-        let f = forms(&values, &std::collections::BTreeMap::new());
+        let f = forms(&values, &std::collections::BTreeMap::new(), &[]);
         assert_eq!(said(&f, "the riverside one"), vec!["Riverside Lodge"]);
         assert!(said(&f, "any lodge").is_empty());
     }

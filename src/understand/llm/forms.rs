@@ -136,7 +136,7 @@ impl Forms {
         let args: Option<Vec<Term>> = form.args.iter().map(|a| fill(a, &mut rest)).collect();
         let atom = Atom { name: form.name.clone(), args: args.ok_or("an argument is missing")? };
         // The ontology's own gate has the last word, whatever was generated from it.
-        self.ontology.admit_atom(&self.role, atom).map_err(|(_, message)| message)
+        self.ontology.admit_atom(&self.role, &atom).map_err(|(_, message)| message)
     }
 
     /// The form that an atom fits, if it fits one of this role's.

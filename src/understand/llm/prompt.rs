@@ -62,9 +62,7 @@ impl Prompts {
     /// The part that depends on the utterance.
     pub fn turn(&self, forms: &Forms, names: &Names, text: &str, context: &Context, size: Size) -> Result<String, ModelError> {
         let mut own: BTreeSet<Name> = context.last_actions.iter().chain(&context.said_before).flat_map(strings_of).collect();
-        own.extend(
-            context.order.iter().flat_map(|l| std::iter::once(&l.item).chain(l.parts.iter().filter_map(|p| p.dish.as_ref()))).map(|s| Name::from(s.as_str())),
-        );
+        own.extend(context.view.names().cloned());
         let slice = names.slice(text, &own, size.names);
         let examples: Vec<String> = nearest(forms, names, text, context, size.examples).into_iter().filter_map(|e| shown(forms, names, e)).collect();
         self.render(
@@ -74,7 +72,7 @@ impl Prompts {
                 examples,
                 last_actions => atoms(&context.last_actions),
                 said_before => if context.said_before.is_empty() { String::new() } else { atoms(&context.said_before) },
-                order => if context.order.is_empty() { String::new() } else { json!(context.order).to_string() },
+                order => forms.ontology().view.lines_shown(&context.view).map(|v| v.to_string()).unwrap_or_default(),
                 utterance => Value::from(text).to_string(),
             ),
         )

@@ -246,7 +246,7 @@ fn properties(chart: &Chart<'_>, m: &Mention, context: &Context) -> Vec<String> 
             let strong = candidates.first().is_some_and(|c| c.score >= 0.93);
             out.push(format!("whole {strong}"));
             let top: Vec<_> = candidates.first().and_then(|c| chart.name(c.name)).into_iter().collect();
-            let ordered = top.iter().any(|n| context.order.iter().any(|l| *l.item == **n || l.parts.iter().any(|p| p.dish.as_deref() == Some(n))));
+            let ordered = top.iter().any(|n| context.view.names_item(n));
             let asked = top.iter().any(|n| context.last_actions.iter().flat_map(|a| &a.args).any(|a| matches!(a, Term::Str(s) if s == n)));
             out.push(format!("ordered {ordered}"));
             out.push(format!("asked {asked}"));
@@ -269,7 +269,7 @@ fn about(context: &Context) -> Vec<String> {
     if out.is_empty() {
         out.push("start".to_owned());
     }
-    out.push(format!("lines {}", context.order.len().min(2)));
+    out.push(format!("lines {}", context.view.lines().len().min(2)));
     out
 }
 

@@ -346,15 +346,14 @@ impl Resolver<'_, '_> {
 
     /// Gives the line just made the members and changes of the instance before it.
     fn copy(&mut self, item: &Name, edge: &Edge, weak: u8) {
-        let (mods, members) = self.ledger.last_of(item);
+        let (changes, members) = self.ledger.last_of(item);
         let Some(line) = self.ledger.last_new() else { return };
         for member in members {
             self.fill(line, &member, &[], edge, weak);
         }
         let target = self.ledger.line_target(line);
-        for change in mods {
-            let Ok(atom) = Atom::parse(&change) else { continue };
-            let rest = std::iter::once(Term::Const(atom.name)).chain(atom.args).collect();
+        for change in changes {
+            let rest = std::iter::once(Term::Const(change.name)).chain(change.args).collect();
             self.push(What::Change { target: target.clone(), rest }, edge, weak);
         }
         self.focus = Some(target);

@@ -1,0 +1,82 @@
+//! Values: what people say, functions give back and programs compare.
+
+use std::fmt;
+
+use crate::term::Term;
+
+/// A value.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Value {
+    /// Nothing.
+    #[default]
+    None,
+    /// Yes or no.
+    Boolean(bool),
+    /// A whole number.
+    Integer(i64),
+    /// Another number.
+    Decimal(f64),
+    /// Text.
+    Text(String),
+    /// Several values.
+    List(Vec<Value>),
+}
+
+/// Where a value is found: among what a function gave back, or else among the values of the conversation.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Path {
+    /// The function, if it is one in particular.
+    pub function: Option<String>,
+    /// The field or the value's name.
+    pub name: String,
+}
+
+impl Path {
+    /// A value of the conversation, or a field of whatever was called.
+    pub fn named(name: &str) -> Self {
+        Self { function: None, name: name.to_owned() }
+    }
+}
+
+impl Value {
+    /// The number that it is or spells.
+    pub fn number(&self) -> Option<f64> {
+        match self {
+            #[expect(clippy::cast_precision_loss, reason = "a comparison of numbers that people say")]
+            Self::Integer(n) => Some(*n as f64),
+            Self::Decimal(n) => Some(*n),
+            Self::Text(t) => t.trim().parse().ok(),
+            _ => None,
+        }
+    }
+
+    /// Whether there is nothing to it.
+    pub fn is_none(&self) -> bool {
+        matches!(self, Self::None) || matches!(self, Self::Text(t) if t.is_empty())
+    }
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::None => Ok(()),
+            Self::Boolean(b) => f.write_str(if *b { "true" } else { "false" }),
+            Self::Integer(n) => write!(f, "{n}"),
+            Self::Decimal(n) => write!(f, "{n}"),
+            Self::Text(t) => f.write_str(t),
+            Self::List(l) => f.write_str(&l.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")),
+        }
+    }
+}
+
+impl From<&Term> for Value {
+    fn from(term: &Term) -> Self {
+        match term {
+            Term::Int(n) => Self::Integer(i64::from(*n)),
+            Term::Str(s) => Self::Text(s.to_string()),
+            Term::Const(c) if &**c == "true" => Self::Boolean(true),
+            Term::Const(c) if &**c == "false" => Self::Boolean(false),
+            Term::Const(_) | Term::Fun(..) => Self::Text(term.to_string()),
+        }
+    }
+}

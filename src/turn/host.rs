@@ -1,0 +1,594 @@
+//! The host of turns: fetches what a round is decided on, commits what comes of it, makes its calls, and says what is to be said.
+//!
+//! Nothing is held while a model or a function is waited for but the session's place in the order of its own turns.
+
+mod order;
+mod sites;
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use super::audit::{self, Auditor};
+use super::bases::Bases;
+use super::calls::{Came, Intent, changes};
+use super::models::Models;
+use super::options::Deadline;
+use super::{Act, Given, Going, MAX_UTTERANCE, Options, Round, Said, Taken, TurnError, TurnRecord, conversation, record, taken_in};
+use crate::act::{ActError, Functions};
+use crate::conversation::Conversation;
+use crate::domain::Domain;
+use crate::facts::{Committed, Entry, Fact, Opened, SessionKey, Snapshot, Store, Ticket};
+use crate::ir::guard::Guard;
+use crate::ontology::Arrived;
+use crate::reason::{Base, Outcome, ReasonError, Reasoner};
+use crate::render::{Render, Say, Tone};
+use crate::term::Atom;
+use crate::understand::{Context, Heard, Understand};
+
+use order::Order;
+use sites::{Ends, Sites};
+
+/// How often a round is decided again when another writer was faster.
+const MAX_TRIES: u64 = 60;
+/// How many sessions' last decisions are remembered for questions about them.
+const REMEMBERED: usize = 16;
+
+/// A domain at work on a store: takes turns of any number of sites and sessions.
+pub struct Engine {
+    pub(super) domain: Arc<Domain>,
+    pub(super) store: Arc<dyn Store>,
+    understand: Option<Arc<dyn Understand>>,
+    render: Option<Arc<dyn Render>>,
+    functions: Functions,
+    pub(super) options: Options,
+    bases: Bases,
+    sites: Sites,
+    last: Mutex<Vec<(SessionKey, Vec<Arc<Decided>>)>>,
+    order: Order,
+    pub(super) auditor: Auditor,
+}
+
+/// A decision that is remembered, for `why`, `why not` and `what if`.
+pub struct Decided {
+    /// Its actions.
+    pub acts: Vec<Act>,
+    /// Everything derived.
+    pub outcome: Outcome,
+    pub(super) opened: Opened,
+    shared: Vec<Fact>,
+}
+
+/// Whose turn it is, and until when.
+#[derive(Clone, Copy)]
+pub(super) struct Speaker<'a> {
+    key: &'a SessionKey,
+    role: &'a str,
+    until: Deadline,
+    gate: Option<&'a dyn Gate>,
+}
+
+/// Lets a caller that takes turns side by side say in which order they are decided: what was said is understood before the gate, and what calls
+/// give and the reply's words are waited for after it.
+pub trait Gate: Sync {
+    /// Waits until this turn may be decided.
+    fn enter(&self);
+    /// Its first round is committed.
+    fn leave(&self);
+}
+
+/// A round that was committed, or the turn as it was taken before.
+enum Done {
+    Taken(Box<Made>),
+    Before(Box<Entry>),
+}
+
+/// A committed round: what is still to be done for it.
+struct Made {
+    ticket: Option<Ticket>,
+    calls: Vec<Intent>,
+    says: Vec<Say>,
+    tone: Tone,
+    record: TurnRecord,
+    render: Option<Arc<dyn Render>>,
+}
+
+impl Engine {
+    /// An engine for a domain on a store; its functions are answered by their stand-ins.
+    pub fn new(domain: Domain, store: Arc<dyn Store>) -> Self {
+        let functions = Functions::of(&domain.ontology);
+        Self {
+            domain: Arc::new(domain),
+            store,
+            understand: None,
+            render: None,
+            functions,
+            options: Options::default(),
+            bases: Bases::default(),
+            sites: Sites::default(),
+            last: Mutex::default(),
+            order: Order::default(),
+            auditor: Auditor::default(),
+        }
+    }
+
+    /// The same with a translator for words.
+    #[must_use]
+    pub fn with_understand(mut self, understand: Arc<dyn Understand>) -> Self {
+        self.understand = Some(understand);
+        self
+    }
+
+    /// The same with another renderer than the domain's templates.
+    #[must_use]
+    pub fn with_render(mut self, render: Arc<dyn Render>) -> Self {
+        self.render = Some(render);
+        self
+    }
+
+    /// The same with other targets of its functions.
+    #[must_use]
+    pub fn with_functions(mut self, functions: Functions) -> Self {
+        self.functions = functions;
+        self
+    }
+
+    /// The same with other options.
+    #[must_use]
+    pub fn with_options(mut self, options: Options) -> Self {
+        self.options = options;
+        self
+    }
+
+    /// The domain.
+    pub fn domain(&self) -> &Domain {
+        &self.domain
+    }
+
+    /// The store.
+    pub fn store(&self) -> &Arc<dyn Store> {
+        &self.store
+    }
+
+    /// The translator, if there is one.
+    pub fn translator(&self) -> Option<&Arc<dyn Understand>> {
+        self.understand.as_ref()
+    }
+
+    /// The functions.
+    pub fn functions(&self) -> &Functions {
+        &self.functions
+    }
+
+    /// The options.
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// Takes one turn. Each of its rounds happens or does not; a turn without calls has one. `request` names it for its sender: sent twice, it is
+    /// taken once. A turn of the session that broke off between a call and its result is ended first.
+    pub fn turn(&self, key: &SessionKey, role: &str, said: &Said<'_>, request: Option<&str>) -> Result<TurnRecord, TurnError> {
+        self.turn_of(&self.speaker(key, role)?, said, request, None)
+    }
+
+    /// The same for a caller that takes turns side by side and has an order in which they are decided.
+    pub fn turn_through(&self, gate: &dyn Gate, key: &SessionKey, role: &str, said: &Said<'_>, request: Option<&str>) -> Result<TurnRecord, TurnError> {
+        self.turn_of(&Speaker { gate: Some(gate), ..self.speaker(key, role)? }, said, request, None)
+    }
+
+    /// The same as `turn`, with the reply handed on in parts as they become safe to say; joined by blanks they are the record's text.
+    pub fn turn_streaming(
+        &self,
+        key: &SessionKey,
+        role: &str,
+        said: &Said<'_>,
+        request: Option<&str>,
+        on_sentence: &mut dyn FnMut(&str),
+    ) -> Result<TurnRecord, TurnError> {
+        let mut spoke = false;
+        let mut hand_on = |sentence: &str| {
+            spoke = true;
+            on_sentence(sentence);
+        };
+        let record = self.turn_of(&self.speaker(key, role)?, said, request, Some(&mut hand_on))?;
+        if !spoke && !record.text.is_empty() {
+            on_sentence(&record.text);
+        }
+        Ok(record)
+    }
+
+    /// Ends the session's turn that another process left with a call under way, if there is one.
+    pub fn resume(&self, key: &SessionKey, role: &str) -> Result<Option<TurnRecord>, TurnError> {
+        let speaker = self.speaker(key, role)?;
+        let _due = self.due(&speaker)?;
+        let snapshot = self.begin(key, role, None)?;
+        self.end_broken_off(&speaker, &snapshot)
+    }
+
+    fn turn_of(
+        &self,
+        speaker: &Speaker<'_>,
+        said: &Said<'_>,
+        request: Option<&str>,
+        on_sentence: Option<&mut dyn FnMut(&str)>,
+    ) -> Result<TurnRecord, TurnError> {
+        let Speaker { key, role, .. } = *speaker;
+        let _due = self.due(speaker)?;
+        let mut snapshot = self.begin(key, role, request)?;
+        if let Some(before) = &snapshot.answered {
+            // Its turn may have broken off between a call and its result.
+            let now = self.begin(key, role, None)?;
+            self.end_broken_off(speaker, &now)?;
+            return self.answer_of(key, before);
+        }
+        if self.end_broken_off(speaker, &snapshot)?.is_some() {
+            snapshot = self.begin(key, role, request)?;
+        }
+        let going = self.listen(speaker, said, &snapshot)?;
+        let Some(gate) = speaker.gate else { return self.rounds(speaker, going, Some(snapshot), request, on_sentence) };
+        gate.enter();
+        // What was read before may be of yesterday by now.
+        self.rounds(speaker, going, None, request, on_sentence)
+    }
+
+    fn due(&self, speaker: &Speaker<'_>) -> Result<order::Due<'_>, TurnError> {
+        self.order.enter(speaker.key, speaker.until).ok_or_else(|| self.over_time("it waited for the turn before it"))
+    }
+
+    fn over_time(&self, what: &'static str) -> TurnError {
+        TurnError::OverTime { millis: self.options.turn.time.as_millis(), what }
+    }
+
+    /// What a round is decided on, as it stands now.
+    pub(super) fn begin(&self, key: &SessionKey, role: &str, request: Option<&str>) -> Result<Snapshot, TurnError> {
+        Ok(self.store.begin(key, role, request)?)
+    }
+
+    /// Rounds until nothing is left to do but wait, and then the reply.
+    fn rounds(
+        &self,
+        speaker: &Speaker<'_>,
+        mut going: Going,
+        mut snapshot: Option<Snapshot>,
+        request: Option<&str>,
+        on_sentence: Option<&mut dyn FnMut(&str)>,
+    ) -> Result<TurnRecord, TurnError> {
+        let mut why = vec![];
+        loop {
+            let mut made = match self.round(speaker, &going, snapshot.take(), request) {
+                Ok(Done::Before(entry)) => return self.answer_of(speaker.key, &entry),
+                Ok(Done::Taken(made)) => made,
+                Err(e) => return Err(self.give_up(speaker, going, e)),
+            };
+            if let Some(gate) = speaker.gate {
+                gate.leave();
+            }
+            why.append(&mut made.record.why);
+            let Some(ticket) = made.ticket.take().filter(|_| !made.calls.is_empty()) else {
+                made.record.why = why;
+                made.tone.until = speaker.until.0;
+                return Ok(self.say(*made, going.heard, on_sentence));
+            };
+            going.came = self.perform(&made.calls, &ticket, speaker.until);
+            going.rounds = made.record.rounds;
+            snapshot = match self.settle_conditions(speaker, &mut going) {
+                Ok(snapshot) => snapshot,
+                Err(e) => return Err(self.give_up(speaker, going, e)),
+            };
+        }
+    }
+
+    /// One round, decided and committed; decided again when another writer was faster.
+    fn round(&self, speaker: &Speaker<'_>, going: &Going, mut snapshot: Option<Snapshot>, request: Option<&str>) -> Result<Done, TurnError> {
+        let Speaker { key, role, until, .. } = *speaker;
+        // The first round's commit carries the request's name: from it on, the request is taken.
+        let request = request.filter(|_| going.rounds.is_empty());
+        let mut tries = 0;
+        loop {
+            if until.passed() && going.rounds.is_empty() {
+                return Err(self.over_time("it was being decided"));
+            }
+            let at = self.options.clock.now();
+            let snapshot = match snapshot.take() {
+                Some(s) => s,
+                None => self.begin(key, role, request)?,
+            };
+            if let Some(before) = snapshot.answered {
+                return Ok(Done::Before(before));
+            }
+            if going.rounds.last().is_some_and(|r| r.turn != snapshot.opened.turn) {
+                return Err(TurnError::Overtaken(key.session.clone()));
+            }
+            let base = self.base(role, &snapshot)?;
+            let collected = self.collected(role, &snapshot)?;
+            let given = Given { domain: &self.domain, role, snapshot: &snapshot, base: &base, collected: &collected, going, at };
+            let mut taken = self.decide(&given)?;
+            // A session ends with its last round: what the calls give is still to be noted.
+            let ends = taken.calls.is_empty() && taken.record.ended.is_some();
+            if ends && snapshot.last_one {
+                taken = self.judged(&given, taken)?;
+            }
+            if !taken.calls.is_empty() && going.rounds.len() + 1 >= self.options.turn.rounds {
+                return Err(TurnError::OverRounds(self.options.turn.rounds));
+            }
+            let account = self.account(&taken.tone.conversation);
+            taken.record.models = Models::of(going.heard.sources.as_deref().cloned(), None, account);
+            if self.options.explain {
+                taken.record.why = record::why(&taken.outcome, &taken.acts, &self.provenance(&snapshot.opened, &snapshot.shared));
+            }
+            let mut commit = snapshot.opened.turn(at);
+            commit.read = Some(self.rests_on(role, &snapshot, ends));
+            commit.request = request.map(str::to_owned);
+            commit.changes = std::mem::take(&mut taken.changes);
+            commit.ended = ends;
+            commit.record = taken.record.to_log();
+            match self.store.commit_to_act(&commit) {
+                Ok((Committed::Before(entry), _)) => return Ok(Done::Before(entry)),
+                Ok((Committed::Done(_), ticket)) => {
+                    self.auditor.offer(&self.options, &base, &taken.facts, taken.outcome.shown());
+                    let render = self.ends(&snapshot)?.render;
+                    let Taken { outcome, acts, calls, says, tone, record, .. } = taken;
+                    if self.options.remember {
+                        self.remember(key, going, Decided { acts, outcome, opened: snapshot.opened, shared: snapshot.shared });
+                    }
+                    return Ok(Done::Taken(Box::new(Made { ticket, calls, says, tone, record, render })));
+                }
+                Err(e) if e.is_stale() && tries < MAX_TRIES => {
+                    tries += 1;
+                    // The other writer is let through; the pause differs from process to process.
+                    std::thread::sleep(Duration::from_micros(tries * 200 + u64::from(std::process::id() % 500)));
+                }
+                Err(e) => return Err(e.into()),
+            }
+        }
+    }
+
+    /// The decision; where an audit showed that the engines differ, clingo must agree from then on.
+    pub(super) fn decide(&self, given: &Given<'_>) -> Result<Taken, TurnError> {
+        let how = if self.auditor.doubtful() { Reasoner::Clingo } else { self.options.reasoner };
+        super::round(given, how, &self.options.budget).inspect_err(|e| {
+            if let TurnError::Reason(e) = e {
+                audit::keep_reproducer(&self.options, e);
+            }
+        })
+    }
+
+    /// Makes the calls of a committed round.
+    fn perform(&self, calls: &[Intent], ticket: &Ticket, until: Deadline) -> Vec<Came> {
+        let made: Vec<_> = calls.iter().map(Intent::call).collect();
+        let placed: Vec<_> = made.iter().zip(calls).map(|(call, i)| (call, usize::try_from(i.place).unwrap_or_default())).collect();
+        let results = self.functions.perform_all(&placed, ticket, until.0);
+        calls.iter().zip(results).map(|(intent, result)| Came::of(intent, &ticket.name(), result)).collect()
+    }
+
+    /// Ends the turn that broke off between a call and its result: a call is made again if that does no more than making it once, else it
+    /// counts as interrupted.
+    fn end_broken_off(&self, speaker: &Speaker<'_>, snapshot: &Snapshot) -> Result<Option<TurnRecord>, TurnError> {
+        if !snapshot.opened.facts.iter().any(|f| &*f.atom.name == "calling") {
+            return Ok(None);
+        }
+        let Some((entry, ticket)) = self.store.resume(speaker.key, snapshot.opened.epoch)? else { return Ok(None) };
+        let left = self.record_of(&entry)?;
+        if left.under_way().is_empty() {
+            return Ok(None);
+        }
+        let may_repeat = |i: &Intent| self.functions.get(&i.function).is_some_and(|f| f.idempotent);
+        let (again, broken): (Vec<Intent>, Vec<Intent>) = left.under_way().iter().cloned().partition(may_repeat);
+        let mut came = self.perform(&again, &ticket, speaker.until);
+        came.extend(broken.iter().map(|i| Came::of(i, &ticket.name(), Err(ActError::Interrupted(i.function.clone())))));
+        came.sort_by_key(|c| c.place);
+        self.rounds(speaker, left.going(came), None, None, None).map(Some)
+    }
+
+    /// What a request was answered that was taken before: the record of its turn's last round.
+    fn answer_of(&self, key: &SessionKey, before: &Entry) -> Result<TurnRecord, TurnError> {
+        let first = self.record_of(before)?;
+        if first.under_way().is_empty() {
+            return Ok(first);
+        }
+        let turns = self.store.turns(key, before.turn().map(|t| t.epoch))?;
+        for entry in turns.iter().rev() {
+            let record = self.record_of(entry)?;
+            if record.began() == first.began() {
+                return Ok(record);
+            }
+        }
+        Ok(first)
+    }
+
+    /// When no decision comes of what calls gave, their results are noted all the same, so that nobody makes the calls again.
+    fn give_up(&self, speaker: &Speaker<'_>, going: Going, error: TurnError) -> TurnError {
+        if going.rounds.is_empty() || matches!(error, TurnError::Overtaken(_)) {
+            return error;
+        }
+        if let Err(e) = self.settle(speaker.key, speaker.role, going, &error.to_string()) {
+            tracing::error!("the results of calls could not be noted: {e}");
+        }
+        error
+    }
+
+    /// Notes what calls gave in a round of their own, without a decision.
+    pub(super) fn settle(&self, key: &SessionKey, role: &str, going: Going, failed: &str) -> Result<TurnRecord, TurnError> {
+        let at = self.options.clock.now();
+        let opened = self.store.open(key, role)?;
+        let mut commit = opened.turn(at);
+        let session: Vec<&Atom> = opened.facts.iter().map(|f| &f.atom).collect();
+        commit.changes = changes(&going.came, &session);
+        let effects = commit.changes.clone();
+        let round = Round { turn: commit.turn, at, came: going.came, effects, failed: Some(failed.to_owned()), ..Round::default() };
+        let record = TurnRecord {
+            site: key.site.to_string(),
+            session: key.session.to_string(),
+            epoch: opened.epoch,
+            turn: commit.turn,
+            role: role.to_owned(),
+            at,
+            said: going.said,
+            arrived: going.arrived,
+            rounds: going.rounds.into_iter().chain([round]).collect(),
+            ..TurnRecord::default()
+        };
+        commit.record = record.to_log();
+        self.store.commit(&commit)?;
+        Ok(record)
+    }
+
+    /// Takes the last round of a record again, with what was heard and what calls gave as the record has it; nothing is called.
+    pub(super) fn retake(&self, key: &SessionKey, was: &TurnRecord) -> Result<TurnRecord, TurnError> {
+        let speaker = self.speaker(key, &was.role)?;
+        let going = was.before_last_round();
+        if let Some(failed) = was.rounds.last().and_then(|r| r.failed.clone()) {
+            return self.settle(key, &was.role, going, &failed);
+        }
+        match self.round(&speaker, &going, None, None)? {
+            Done::Taken(made) => Ok(made.record),
+            Done::Before(entry) => self.record_of(&entry),
+        }
+    }
+
+    /// Keeps the decision for questions about it, beside those of the turn's rounds before.
+    fn remember(&self, key: &SessionKey, going: &Going, decided: Decided) {
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = last.iter().position(|(k, _)| k == key).map(|at| last.remove(at).1).filter(|_| !going.rounds.is_empty());
+        last.truncate(REMEMBERED - 1);
+        last.insert(0, (key.clone(), before.into_iter().flatten().chain([Arc::new(decided)]).collect()));
+    }
+
+    /// The decisions of a session's last turn, round by round, if the options say that decisions are remembered.
+    pub fn rounds_decided(&self, key: &SessionKey) -> Vec<Arc<Decided>> {
+        let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        last.iter().find(|(k, _)| k == key).map(|(_, rounds)| rounds.clone()).unwrap_or_default()
+    }
+
+    /// Words to predicates. What is too long or no text is not listened to.
+    fn listen(&self, speaker: &Speaker<'_>, said: &Said<'_>, snapshot: &Snapshot) -> Result<Going, TurnError> {
+        let text = match said {
+            Said::Predicates(p) => {
+                let heard = Heard { confidence: 1.0, by: "scripted", ..Heard::default() };
+                return Ok(Going { heard, arrived: p.iter().map(|t| Arrived::read(t)).collect(), ..Going::default() });
+            }
+            Said::Text(t) => *t,
+        };
+        let understand = self.ends(snapshot)?.understand.ok_or(TurnError::NoTranslator)?;
+        let listens = text.len() <= MAX_UTTERANCE && !text.trim().is_empty();
+        let heard = if listens { understand.understand(text, &self.context(speaker, snapshot)?) } else { Heard::default() };
+        let mut arrived: Vec<Arrived> = heard.predicates.iter().cloned().map(Arrived::from).collect();
+        let unclear = self.domain.ontology.inputs_of(speaker.role).any(|f| &*f.name == "unclear" && f.args.is_empty());
+        if arrived.is_empty() && heard.unsure.is_empty() && heard.unheard.is_empty() && unclear {
+            arrived.push(Atom::new("unclear", vec![]).into());
+        }
+        if speaker.until.passed() {
+            return Err(self.over_time("the words were being understood"));
+        }
+        Ok(Going { said: Some(text.to_owned()), heard, arrived, ..Going::default() })
+    }
+
+    /// Says what is to be said. A model's wording comes after the commit: it may be slow, and it can change nothing.
+    fn say(&self, made: Made, heard: Heard, on_sentence: Option<&mut dyn FnMut(&str)>) -> TurnRecord {
+        let Made { says, tone, mut record, render, .. } = made;
+        if let Some(render) = render {
+            let mut worded = match on_sentence {
+                Some(hand_on) => render.stream(&says, &tone, hand_on),
+                None => render.word(&says, &tone),
+            };
+            record.text = std::mem::take(&mut worded.text);
+            let worded = worded.exchange.is_some().then_some(worded);
+            record.models = Models::of(heard.sources.map(|s| *s), worded, self.account(&tone.conversation));
+        }
+        if record.ended.is_some() {
+            self.understand.iter().for_each(|u| u.ended(&tone.conversation));
+            self.render.iter().for_each(|r| r.ended(&tone.conversation));
+        }
+        record
+    }
+
+    /// What a conversation and its site have used of models, if there are any.
+    fn account(&self, of: &Conversation) -> Option<crate::understand::Account> {
+        self.understand.as_ref().and_then(|u| u.account(of)).or_else(|| self.render.as_ref().and_then(|r| r.account(of)))
+    }
+
+    pub(super) fn check_role(&self, role: &str) -> Result<(), TurnError> {
+        if self.domain.rules.contains_key(role) {
+            return Ok(());
+        }
+        let known = self.domain.rules.keys().map(|k| &**k).collect::<Vec<_>>().join(", ");
+        Err(TurnError::UnknownRole { domain: self.domain.ontology.domain.clone(), role: role.to_owned(), known })
+    }
+
+    /// Begins the site if it is new, and says until when a turn may take.
+    pub(super) fn speaker<'a>(&self, key: &'a SessionKey, role: &'a str) -> Result<Speaker<'a>, TurnError> {
+        let until = Deadline::after(self.options.turn.time);
+        self.check_role(role)?;
+        self.sites.begin(&*self.store, &key.site, &self.domain.facts, self.options.clock.now())?;
+        Ok(Speaker { key, role, until, gate: None })
+    }
+
+    /// Takes a site as begun, with whatever facts it has.
+    pub(super) fn has_begun(&self, site: &str) {
+        self.sites.has_begun(site);
+    }
+
+    /// Both ends over the names of this kb version: a food that was added is understood, and watched for, as soon as it can be ordered.
+    fn ends(&self, snapshot: &Snapshot) -> Result<Ends, TurnError> {
+        let own = Ends { understand: self.understand.clone(), render: self.render.clone() };
+        if own.understand.is_none() && own.render.is_none() {
+            return Ok(own);
+        }
+        self.sites.ends(own, &*self.store, snapshot, &self.domain)
+    }
+
+    pub(super) fn base(&self, role: &str, snapshot: &Snapshot) -> Result<Base, TurnError> {
+        let Some(rules) = self.domain.rules.get(role) else { return Err(ReasonError::NoModel.into()) };
+        let (site, version) = (&snapshot.opened.key.site, snapshot.opened.kb_version);
+        self.bases.get((site, role, version), (snapshot.revision.shared, &snapshot.shared), rules, || self.store.kb(site, version).map_err(TurnError::from))
+    }
+
+    /// The session's last turn, if it has taken one.
+    pub fn last_turn(&self, opened: &Opened) -> Result<Option<TurnRecord>, TurnError> {
+        let last = self.store.last_turn(&opened.key, opened.epoch)?;
+        last.map(|entry| self.record_of(&entry)).transpose()
+    }
+
+    /// The record that an entry of the log holds.
+    pub(super) fn record_of(&self, entry: &Entry) -> Result<TurnRecord, TurnError> {
+        record::from_entry(entry, &self.domain.ontology.view)
+    }
+
+    /// What the listener may know: this conversation only.
+    fn context(&self, speaker: &Speaker<'_>, snapshot: &Snapshot) -> Result<Context, TurnError> {
+        let facts = snapshot.opened.facts.iter().chain(&snapshot.shared).map(|f| f.atom.clone()).collect();
+        let context = Context { role: speaker.role.into(), conversation: conversation(&snapshot.opened), facts, until: speaker.until.0, ..Context::default() };
+        Ok(match snapshot.last.as_ref().map(|entry| self.record_of(entry)).transpose()? {
+            None => context,
+            Some(last) => {
+                let view = self.domain.ontology.view.view(last.view.clone());
+                Context { asked: last.asked(), last_actions: last.actions, view, said_before: last.predicates, ..context }
+            }
+        })
+    }
+
+    /// What the listener says of conditions in free words, now that calls came back; with what the next round is decided on.
+    fn settle_conditions(&self, speaker: &Speaker<'_>, going: &mut Going) -> Result<Option<Snapshot>, TurnError> {
+        let Some(text) = going.said.clone().filter(|_| self.domain.guards.iter().any(Guard::is_in_words)) else { return Ok(None) };
+        let snapshot = self.begin(speaker.key, speaker.role, None)?;
+        let Some(understand) = self.ends(&snapshot)?.understand else { return Ok(Some(snapshot)) };
+        let mut context = self.context(speaker, &snapshot)?;
+        context.facts = taken_in(&snapshot, going).1.into_iter().chain(snapshot.shared.iter().map(|f| f.atom.clone())).collect();
+        let said = understand.settle(&text, &context).into_iter();
+        going.settled = said.filter_map(|atom| self.domain.ontology.admit_atom(speaker.role, &atom).ok()).collect();
+        Ok(Some(snapshot))
+    }
+
+    /// Who brought a fact about, as that decision knew it.
+    pub fn told_by(&self, decided: &Decided, atom: &Atom) -> String {
+        self.provenance(&decided.opened, &decided.shared)(atom)
+    }
+
+    /// Who brought a fact about, in words; for proofs.
+    fn provenance<'a>(&'a self, opened: &'a Opened, shared: &'a [Fact]) -> impl Fn(&Atom) -> String + 'a {
+        move |atom: &Atom| {
+            let fact = opened.facts.iter().chain(shared).find(|f| f.atom == *atom);
+            let written = || self.domain.origins.get(atom).map(|o| format!("{}:{}", o.file, o.line)).unwrap_or_default();
+            fact.map_or_else(written, |f| record::provenance_text(&f.provenance, &self.domain.ontology))
+        }
+    }
+}

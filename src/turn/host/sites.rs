@@ -1,0 +1,76 @@
+//! What the host keeps of sites: which it has seen begun, and both ends over their names.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::domain::Domain;
+use crate::facts::{Installed, Snapshot, Store};
+use crate::render::Render;
+use crate::term::{Atom, Name};
+use crate::turn::TurnError;
+use crate::understand::Understand;
+
+/// How many ends over names are kept.
+const ENDS: usize = 16;
+
+/// A site's kb version and, where names are shared facts, their revision.
+type EndsKey = (Name, u64, u64);
+
+/// The translator and the renderer over the names of a site.
+#[derive(Clone)]
+pub struct Ends {
+    /// Words to predicates.
+    pub understand: Option<Arc<dyn Understand>>,
+    /// Actions to words.
+    pub render: Option<Arc<dyn Render>>,
+}
+
+/// What is kept. Its locks are held for a look and an entry only, never while a store is read or anything is built.
+#[derive(Default)]
+pub struct Sites {
+    begun: Mutex<BTreeSet<Name>>,
+    ends: Mutex<Vec<(EndsKey, Ends)>>,
+}
+
+impl Sites {
+    /// Begins the site if it is new; comparing the facts of one that is known costs more than a turn, so once is enough.
+    pub fn begin(&self, store: &dyn Store, site: &Name, facts: &[Atom], at: i64) -> Result<(), TurnError> {
+        if self.begun.lock().unwrap_or_else(PoisonError::into_inner).contains(site) {
+            return Ok(());
+        }
+        if let Installed::Differs { added, removed } = store.install(site, facts, at)? {
+            tracing::warn!(%site, added, removed, "the site goes on with the facts it began with: the domain's files changed since (`duologue store rebase` brings them in)");
+        }
+        self.has_begun(site);
+        Ok(())
+    }
+
+    /// Takes the site as begun, with whatever facts it has.
+    pub fn has_begun(&self, site: &str) {
+        self.begun.lock().unwrap_or_else(PoisonError::into_inner).insert(site.into());
+    }
+
+    /// Both ends over the names that a session sees.
+    pub fn ends(&self, own: Ends, store: &dyn Store, snapshot: &Snapshot, domain: &Domain) -> Result<Ends, TurnError> {
+        let names = domain.ontology.shared_names();
+        let (site, version) = (&snapshot.opened.key.site, snapshot.opened.kb_version);
+        let key = (site.clone(), version, if names.is_empty() { 0 } else { snapshot.revision.shared });
+        if let Some((_, ends)) = self.ends.lock().unwrap_or_else(PoisonError::into_inner).iter().find(|(k, _)| *k == key) {
+            return Ok(ends.clone());
+        }
+        let mut facts = store.kb(site, version)?.to_vec();
+        facts.extend(snapshot.shared.iter().map(|f| f.atom.clone()).filter(|a| names.contains(&a.name)));
+        let ends = if facts == *domain.facts {
+            own
+        } else {
+            let understand = own.understand.map(|u| u.over(&facts).unwrap_or(u));
+            let render = own.render.map(|r| r.over(&facts).unwrap_or(r));
+            Ends { understand, render }
+        };
+        let mut kept = self.ends.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.retain(|(k, _)| *k != key);
+        kept.truncate(ENDS - 1);
+        kept.insert(0, (key, ends.clone()));
+        Ok(ends)
+    }
+}
