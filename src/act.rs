@@ -179,11 +179,8 @@ pub struct Function {
     pub idempotent: bool,
 }
 
-/// How long an attempt may take where nobody says it.
-pub const TIMEOUT_MS: u64 = 10_000;
-
 fn timeout_ms() -> u64 {
-    TIMEOUT_MS
+    crate::ontology::functions::TIMEOUT_MS
 }
 
 /// A call to be made.

@@ -69,6 +69,89 @@ fn authoring_languages_do_not_know_the_turn() {
     assert_eq!(offenders("src/lang", "crate::turn", &[]), [""; 0]);
 }
 
+/// Which module may import which, in reading order: rows only point upwards, but for those that say why not.
+const MAY_IMPORT: [(&str, &str); 19] = [
+    ("diag", ""),
+    ("text", ""),
+    ("term", ""),
+    ("conversation", "term"),
+    ("ontology", "diag term conversation"),
+    ("facts", "term ontology"),
+    ("reason", "diag term"),
+    ("llm", "conversation"),
+    ("link", "term text"),
+    ("act", "term ontology facts"),
+    ("ir", "diag term"),
+    ("understand", "diag text term conversation ontology llm link ir"),
+    ("render", "diag term conversation ontology llm"),
+    // The built-in lowering of a flow is asked for the domain that it makes.
+    ("lang", "diag term ontology ir domain"),
+    ("domain", "diag term ontology reason llm ir understand render"),
+    // Of `llm` only what an exchange used, for the record.
+    ("turn", "term conversation ontology facts reason llm act ir understand render domain"),
+    // The universe that a domain is verified in is read where it is searched.
+    ("check", "diag term conversation ontology reason understand render domain eval"),
+    ("eval", "diag text term conversation ontology facts reason llm act ir understand render lang domain turn"),
+    ("cli", "diag term ontology facts reason llm link ir understand render lang domain turn check eval"),
+];
+
+/// The modules that a file's code names, `text` without comments and tests.
+fn named(text: &str) -> Vec<(String, Vec<String>)> {
+    let mut out = vec![];
+    for (at, _) in text.match_indices("crate::") {
+        let rest = &text[at + "crate::".len()..];
+        let word = |t: &str| t.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect::<String>();
+        let (module, after) = (word(rest), &rest[word(rest).len()..]);
+        // `crate::module::{A, B}` and `crate::module::A`.
+        let list = after.strip_prefix("::{").and_then(|l| l.split('}').next()).or_else(|| after.strip_prefix("::")).unwrap_or("");
+        let items = list.split(',').map(|i| word(i.trim())).collect();
+        out.push((module, items));
+    }
+    out
+}
+
+#[test]
+fn modules_import_only_what_stands_in_the_table() {
+    let files = files("src", ".rs");
+    let module = |name: &str| name["src/".len()..].split(['/', '.']).next().unwrap().to_owned();
+    let plain: Vec<(String, String, String)> =
+        files.iter().filter(|(n, _)| !n.contains("/tests") && n != "src/lib.rs" && n != "src/main.rs").map(|(n, t)| (n.clone(), module(n), code(t))).collect();
+    // What a module hands on of another one, under its own name.
+    let mut handed: Vec<(String, String, String)> = vec![];
+    for (_, from, text) in &plain {
+        for line in text.split("pub use ").skip(1).filter_map(|rest| rest.split(';').next()).filter(|l| l.starts_with("crate::")) {
+            for (origin, items) in named(line).into_iter().filter(|(o, _)| o != from) {
+                handed.extend(items.into_iter().map(|i| (from.clone(), i, origin.clone())));
+            }
+        }
+    }
+    let mut wrong = vec![];
+    let mut seen = std::collections::BTreeSet::new();
+    for (name, from, text) in &plain {
+        let Some((_, may)) = MAY_IMPORT.iter().find(|(m, _)| m == from) else {
+            wrong.push(format!("{name}: the table has no row for `{from}`"));
+            continue;
+        };
+        for (direct, items) in named(text) {
+            let through = handed.iter().filter(|(m, i, _)| *m == direct && items.contains(i)).map(|(_, _, origin)| origin.clone());
+            for to in through.chain([direct.clone()]).filter(|to| to != from) {
+                if MAY_IMPORT.iter().any(|(m, _)| *m == to) && !may.split(' ').any(|m| m == to) {
+                    wrong.push(format!("{name} imports `{to}`, which the table does not let `{from}` do"));
+                }
+                seen.insert((from.clone(), to));
+            }
+        }
+    }
+    assert_eq!(wrong, [""; 0]);
+    let idle: Vec<String> = MAY_IMPORT
+        .iter()
+        .flat_map(|(m, may)| may.split(' ').filter(|t| !t.is_empty()).map(move |t| ((*m).to_owned(), t.to_owned())))
+        .filter(|pair| !seen.contains(pair))
+        .map(|(m, t)| format!("the table lets `{m}` import `{t}`, which it does not"))
+        .collect();
+    assert_eq!(idle, [""; 0]);
+}
+
 #[test]
 fn core_rules_and_code_name_no_domain() {
     let words = ["taco", "burrito", "pepsi", "lettuce", "guacamole", "hospital", "pharmacy", "guesthouse", "taxi", "museum"];

@@ -1,8 +1,9 @@
-//! Words as numbers: interning, inflection and the nearest known words of an unknown one.
+//! Words as numbers: interning and the nearest known words of an unknown one.
 
 use rustc_hash::FxHashMap;
 
 use super::similar::{closeness, sound_key};
+use crate::text::stem;
 
 /// The number of a word that no data file and no name holds.
 pub const UNKNOWN: u32 = u32::MAX;
@@ -87,40 +88,9 @@ impl Words {
     }
 }
 
-/// The word without its plural ending.
-pub fn stem(word: &str) -> String {
-    let n = word.len();
-    if n < 4 || !word.is_ascii() || !word.ends_with('s') || word.ends_with("ss") || word.ends_with("us") || word.ends_with("is") {
-        return word.to_owned();
-    }
-    let cut = |k: usize| word.get(..n - k).unwrap_or(word);
-    if n > 4 && word.ends_with("ies") {
-        return format!("{}y", cut(3));
-    }
-    if n > 4 && ["oes", "ches", "shes", "sses", "xes", "zes"].iter().any(|e| word.ends_with(e)) {
-        return cut(2).to_owned();
-    }
-    cut(1).to_owned()
-}
-
-/// Whether the word looks like a plural.
-pub fn is_plural(word: &str) -> bool {
-    stem(word) != word
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn plurals_share_a_stem() {
-        for (a, b) in [("fries", "fry"), ("tomatoes", "tomato"), ("tacos", "taco"), ("boxes", "box"), ("dishes", "dish"), ("sauces", "sauce")] {
-            assert_eq!(stem(a), b);
-        }
-        for w in ["this", "less", "plus", "is", "gas"] {
-            assert_eq!(stem(w), w);
-        }
-    }
 
     #[test]
     fn misspellings_find_their_word_and_strange_words_find_none() {

@@ -14,6 +14,9 @@ use crate::term::{Name, Term};
 /// `fault(F,Code)`.
 pub const CALL_FACTS: [(&str, usize); 5] = [("calling", 2), ("returned", 2), ("result", 3), ("item", 4), ("fault", 2)];
 
+/// How long an attempt may take where nobody says it.
+pub const TIMEOUT_MS: u64 = 10_000;
+
 /// A declared function.
 #[derive(Clone, Debug)]
 pub struct FunctionDecl {

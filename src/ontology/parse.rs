@@ -100,7 +100,7 @@ struct FunctionText {
 }
 
 fn timeout_ms() -> u64 {
-    crate::act::TIMEOUT_MS
+    super::functions::TIMEOUT_MS
 }
 
 #[derive(Deserialize)]

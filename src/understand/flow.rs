@@ -3,6 +3,7 @@
 pub mod agent;
 pub mod background;
 pub mod cues;
+pub mod hearing;
 pub mod values;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,8 +18,10 @@ use crate::ir::graph::{Flow, Role, Slot, SlotKind, When};
 use crate::ir::guard::Guard;
 use crate::ir::standing::Standing;
 use crate::term::{Atom, Term};
+use crate::text::{digits, normal, word_at, words};
 use background::Background;
-use cues::{Signals, normal, words};
+use cues::Signals;
+use hearing::HEARING;
 
 /// The longest value that becomes a symbol, in characters; longer ones are cut.
 const MAX_VALUE: usize = 1000;
@@ -116,7 +119,7 @@ impl Ear {
         let found = normal(&standing.any_result().map(|(_, _, v)| v.to_string()).chain(standing.all_items().map(str::to_owned)).collect::<Vec<_>>().join("\n"));
         let news = |s: &String, v: &String| known.get(s.as_str()) != Some(v);
         let echoes = gives.iter().filter(|(s, v)| news(s, v) && !v.is_empty() && found.contains(normal(v).as_str())).map(|(s, _)| s.clone()).collect();
-        let wonders = self.answers.iter().find(|(_, about)| about.iter().any(|w| values::word_at(&n, w).is_some())).map(|(act, _)| act.clone());
+        let wonders = self.answers.iter().find(|(_, about)| about.iter().any(|w| word_at(&n, w).is_some())).map(|(act, _)| act.clone());
         let retracts = self.retracted(&n, &gives, &known);
         let judged = self.judged(&n, &signals, standing);
         Brought { gives, withholds, retracts, wonders, echoes, judged, signals }
@@ -127,12 +130,12 @@ impl Ear {
         let when: Vec<&Slot> = self.slots.iter().map(|l| &l.slot).filter(|s| s.kind.is_when()).collect();
         let renewed = when.iter().any(|s| gives.get(&s.name).is_some_and(|v| known.get(s.name.as_str()) != Some(v)));
         let open = |s: &&Slot| s.required && !known.contains_key(s.name.as_str()) && !gives.contains_key(&s.name);
-        if renewed || !cues::RETRACTS.is_match(n) || when.iter().any(open) {
+        if renewed || !HEARING.cues.retracts.is_match(n) || when.iter().any(open) {
             return None;
         }
         let time = when.iter().find(|s| s.kind == SlotKind::Time);
         let day = when.iter().find(|s| s.kind != SlotKind::Time);
-        let (first, second) = if cues::OF_TIME.is_match(n) && !cues::OF_DAY.is_match(n) { (time, day) } else { (day, time) };
+        let (first, second) = if HEARING.cues.of_time.is_match(n) && !HEARING.cues.of_day.is_match(n) { (time, day) } else { (day, time) };
         first.or(second).map(|s| s.name.clone())
     }
 
@@ -148,7 +151,7 @@ impl Ear {
         if !right.is_empty() && n.match_indices(&right).any(|(at, _)| starts(at)) {
             return Some("correct".to_owned());
         }
-        let worded = node.outcome_words.iter().find(|(_, list)| list.iter().any(|w| values::word_at(n, w).is_some())).map(|(o, _)| o.clone());
+        let worded = node.outcome_words.iter().find(|(_, list)| list.iter().any(|w| word_at(n, w).is_some())).map(|(o, _)| o.clone());
         Some(worded.unwrap_or_else(|| if signals.has("unknowing") { "none" } else { "wrong" }.to_owned()))
     }
 
@@ -259,7 +262,7 @@ impl Listener {
     }
 
     fn cue(&self, n: &str) -> bool {
-        self.slot.cues.iter().any(|c| values::word_at(n, &normal(c)).is_some())
+        self.slot.cues.iter().any(|c| word_at(n, &normal(c)).is_some())
     }
 
     /// A slot whose range starts this high admits numbers that no other slot would hold.
@@ -411,7 +414,7 @@ impl Hearing<'_> {
         let (start, end) = if a.slot.role == Some(Role::To) { (b, a) } else { (a, b) };
         let after = |words: &[&str], v: &String| {
             let said_as = forms.iter().find(|(x, _)| x == v).map(|(_, f)| f.as_slice()).unwrap_or_default();
-            said_as.iter().any(|f| words.iter().any(|w| values::word_at(self.n, &format!("{w} {f}")).is_some()))
+            said_as.iter().any(|f| words.iter().any(|w| word_at(self.n, &format!("{w} {f}")).is_some()))
         };
         let mut to = said.iter().find(|v| after(&["to", "into", "destination", "to be", "destination be"], v)).cloned();
         let mut from = said.iter().find(|v| after(&["from", "leaving", "in", "between"], v)).cloned();
@@ -489,7 +492,7 @@ impl Hearing<'_> {
             let place = if asked.len() > 1 { n.min(numbers.len().saturating_sub(1)) } else { 0 };
             if let Some((_, v)) = numbers.get(place) {
                 self.new.insert((*a).clone(), v.clone());
-            } else if ["just me", "alone", "myself", "none", "only me", "one", "no one", "nobody"].iter().any(|w| values::word_at(self.n, w).is_some()) {
+            } else if ["just me", "alone", "myself", "none", "only me", "one", "no one", "nobody"].iter().any(|w| word_at(self.n, w).is_some()) {
                 self.new.insert((*a).clone(), "1".into());
             }
         }
@@ -544,7 +547,7 @@ impl Hearing<'_> {
                 }
             } else if let Some(v) = l.is.as_ref().and_then(|p| p.captures(self.n)).and_then(|c| c.get(1)) {
                 self.give(&l.slot.name, v.as_str());
-            } else if l.slot.cues.iter().any(|c| c.contains(' ') && c.ends_with(" by") && values::word_at(self.n, &normal(c)).is_some()) {
+            } else if l.slot.cues.iter().any(|c| c.contains(' ') && c.ends_with(" by") && word_at(self.n, &normal(c)).is_some()) {
                 self.give(&l.slot.name, self.n);
             }
         }
@@ -554,13 +557,17 @@ impl Hearing<'_> {
     fn courtesy(&self) -> bool {
         let s = self.signals;
         let parts = s.has("bye") || s.has("done") || s.has("thanks") && !s.has("deny");
-        parts && self.new.is_empty() && self.words.len() <= 8 && !s.has("book") && values::digits(self.n).is_empty()
+        parts && self.new.is_empty() && self.words.len() <= 8 && !s.has("book") && digits(self.n).is_empty()
     }
 
     /// Asked and answered, in whatever words: anything short that is no question counts as the answer.
     fn in_other_words(&mut self, slots: &[Listener]) {
         let s = self.signals;
-        if self.courtesy() || s.has("mark") || s.has("greeting_only") || cues::QUESTION_START.is_match(self.n) || (s.has("unknowing") && !s.has("indifferent"))
+        if self.courtesy()
+            || s.has("mark")
+            || s.has("greeting_only")
+            || HEARING.cues.question_start.is_match(self.n)
+            || (s.has("unknowing") && !s.has("indifferent"))
         {
             return;
         }

@@ -13,6 +13,7 @@ use crate::llm::error::shorten;
 use crate::llm::{BlockingModel, ChatRequest, Message, ModelError, Shape, Shaping, Usage};
 use crate::ontology::Ontology;
 use crate::term::{Atom, Name};
+use crate::text::words;
 
 pub mod examples;
 pub mod forms;
@@ -242,14 +243,14 @@ impl LlmUnderstand {
 
     /// A well-typed reply may still name things that nobody spoke of; then the confidence says so and the engine may ask back.
     fn confidence(&self, atoms: &[Atom], text: &str, context: &Context, rounds: usize) -> f64 {
-        let mut near: Vec<String> = names::words(text);
-        near.extend(context.view.names().flat_map(|n| names::words(n)));
-        near.extend(context.last_actions.iter().chain(&context.said_before).flat_map(|a| names::words(&a.to_string())));
+        let mut near: Vec<String> = words(text);
+        near.extend(context.view.names().flat_map(|n| words(n)));
+        near.extend(context.last_actions.iter().chain(&context.said_before).flat_map(|a| words(&a.to_string())));
         let resembles = |part: &String| {
             near.iter().any(|w| (w.len() > 2 && (part.starts_with(w.as_str()) || w.starts_with(part.as_str()))) || strsim::jaro_winkler(part, w) > 0.85)
         };
         let names: std::collections::BTreeSet<Name> = atoms.iter().flat_map(prompt::strings_of).collect();
-        let strange = names.iter().filter(|n| !names::words(n).iter().any(resembles)).count();
+        let strange = names.iter().filter(|n| !words(n).iter().any(resembles)).count();
         let base = if rounds > 1 { REPAIRED } else { SURE };
         let off = (0..strange).fold(0.0, |sum, _| sum + UNSUPPORTED);
         if atoms.is_empty() { 0.0 } else { (base - off).max(0.1) }

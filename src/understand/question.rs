@@ -3,9 +3,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::flow::cues::{normal, words};
+use super::flow::hearing::HEARING;
 use crate::conversation::Conversation;
 use crate::llm::{BlockingModel, ChatRequest, Message, Shape};
+use crate::text::{normal, words};
 
 /// What is asked: whether a condition holds in a situation.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -46,22 +47,14 @@ impl Judge for ByWords {
     }
 }
 
-/// Words of a condition that say nothing about when it holds.
-const EMPTY: [&str; 44] = [
-    "the", "a", "an", "is", "are", "was", "be", "to", "of", "it", "its", "that", "this", "user", "users", "customer", "speaker", "guest", "they", "their",
-    "if", "when", "and", "or", "in", "on", "for", "says", "said", "wants", "want", "asks", "ask", "asked", "only", "should", "must", "needed", "with", "has",
-    "have", "by", "slot", "unless",
-];
-const NEGATIONS: [&str; 9] = ["not", "no", "never", "nothing", "nobody", "without", "cannot", "unless", "neither"];
-
 /// How much of a condition's telling words is in a situation, 0 to 1. A condition that denies is not met by words that affirm, nor the other
 /// way round.
 pub fn similarity(q: &Question) -> f64 {
     let heard: Vec<String> = words(&q.said).into_iter().chain(words(&q.known)).collect();
-    let denies = |list: &[String]| list.iter().any(|w| NEGATIONS.contains(&w.as_str()) || w.ends_with("n't"));
+    let denies = |list: &[String]| list.iter().any(|w| HEARING.words.negations.has(w) || w.ends_with("n't"));
     let own = words(&normal(&q.condition));
     let negated = denies(&own);
-    let telling: Vec<&String> = own.iter().filter(|w| !EMPTY.contains(&w.as_str()) && !NEGATIONS.contains(&w.as_str()) && !w.ends_with("n't")).collect();
+    let telling: Vec<&String> = own.iter().filter(|w| !HEARING.words.empty.has(w) && !HEARING.words.negations.has(w) && !w.ends_with("n't")).collect();
     if telling.is_empty() || negated != denies(&words(&q.said)) {
         return 0.0;
     }

@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use super::RefineError;
 use super::patch::{Change, Patch, flow_json, id_of, slot_name};
 use crate::diag::Source;
+use crate::text;
 
 /// Words that carry no meaning of their own in a remark.
 const EMPTY: [&str; 36] = [
@@ -35,24 +36,13 @@ pub struct View {
     pub slots: Vec<SlotAt>,
 }
 
-/// The words of a text: lower case, plural endings dropped.
+/// The words of a text, denials as words of their own, plural endings dropped.
 pub fn words(text: &str) -> Vec<String> {
-    let stem = |w: &str| if w.len() > 3 && w.ends_with('s') && !w.ends_with("ss") { w.trim_end_matches('s').to_owned() } else { w.to_owned() };
-    text.to_lowercase().replace("n't", " not").split(|c: char| !c.is_alphanumeric() && c != '\'').filter(|w| !w.is_empty()).map(stem).collect()
+    text::words(&text.replace("n't", " not")).iter().map(|w| text::stem(w)).collect()
 }
 
-/// The words of a name in code: at capitals, underscores and digits.
-pub fn name_words(name: &str) -> Vec<String> {
-    let mut out = String::new();
-    let mut last_lower = false;
-    for c in name.chars() {
-        if c.is_uppercase() && last_lower {
-            out.push(' ');
-        }
-        last_lower = c.is_lowercase();
-        out.push(if c == '_' || c == '-' { ' ' } else { c });
-    }
-    words(&out)
+fn name_words(name: &str) -> Vec<String> {
+    text::name_words(name).iter().map(|w| text::stem(w)).collect()
 }
 
 fn position(hay: &[String], needle: &[String]) -> Option<usize> {

@@ -129,8 +129,7 @@ pub fn open(path: &Path, options: &SqliteOptions) -> Result<Connection> {
 fn is_new(conn: &Connection, file: &str, options: &SqliteOptions) -> Result<bool> {
     // One statement, so that a process that creates the tables meanwhile is seen wholly or not at all.
     let marks = "SELECT a.application_id, u.user_version, (SELECT count(*) FROM sqlite_schema) FROM pragma_application_id AS a, pragma_user_version AS u";
-    let found: (i64, i64, i64) =
-        conn.query_row(marks, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).map_err(|e| failure(file, options, &e))?;
+    let found: (i64, i64, i64) = conn.query_row(marks, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).map_err(|e| failure(file, options, &e))?;
     match (found.0, found.1) {
         (APPLICATION_ID, SCHEMA_VERSION) => Ok(false),
         (APPLICATION_ID, found) if found > SCHEMA_VERSION => Err(StoreError::NewerSchema { file: file.to_owned(), found, known: SCHEMA_VERSION }),

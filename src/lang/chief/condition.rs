@@ -23,6 +23,7 @@ const GOOD: [&str; 14] =
     ["yes", "y", "true", "success", "successful", "succeeded", "available", "confirmed", "found", "authorized", "accepted", "ok", "agreed", "valid"];
 const BAD: [&str; 13] = ["no", "n", "false", "failure", "failed", "fail", "unavailable", "rejected", "unauthorized", "denied", "declined", "invalid", "error"];
 
+/// Words and names in code, which keep their underscores: a condition may name a slot.
 fn words(text: &str) -> Vec<String> {
     text.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '\'')).filter(|w| !w.is_empty()).map(str::to_lowercase).collect()
 }

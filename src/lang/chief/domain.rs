@@ -79,7 +79,7 @@ fn declare(f: &Function, origin: &Origin) -> FunctionDecl {
         outputs: f.outputs.iter().map(output).collect(),
         roles: vec!["speaker".into()],
         idempotent: f.idempotent,
-        timeout_ms: crate::act::TIMEOUT_MS,
+        timeout_ms: crate::ontology::functions::TIMEOUT_MS,
         retries: 0,
         stand_in: vec![StandIn { answer: json!({ "done": true }), ..StandIn::default() }],
         origin: origin.clone(),

@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 
-use crate::link::words::{UNKNOWN, Words, is_plural};
+use crate::link::words::{UNKNOWN, Words};
+use crate::text::is_plural;
 
 /// More words than anybody says in one turn; the rest is reported as not understood.
 pub const MAX_TOKENS: usize = 160;

@@ -1,13 +1,10 @@
 //! What the agent itself said in free words: which act it was, and which slots it asked for.
 
 use std::collections::BTreeMap;
-use std::sync::LazyLock;
 
-use regex::Regex;
-
-use super::cues::{self, normal, pattern, words};
-use super::values;
+use super::hearing::HEARING;
 use crate::ir::graph::{Flow, Slot, SlotKind};
+use crate::text::{normal, word_at, words};
 
 /// The wordings of the agent's acts, as weighted bags of words.
 #[derive(Debug)]
@@ -33,14 +30,6 @@ const NEAR: f64 = 0.72;
 const NEAR_QUESTION: f64 = 0.75;
 /// The weight of a word that no wording has.
 const UNSEEN: f64 = 3.0;
-
-static ASKS: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"\?|provide|need your|tell me|let me know|\bmay i\b|^(?:and |ok,? |okay,? )?(?:your |name|please (?:[^b]|b[^r]))|please[.!]?$"));
-static OWN_NAME: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"\b(your|full|first|last|customer'?s?|and|is the|patient'?s?|,)\s*(?:full )?name\b|^(?:full |and )?name\b"));
-static DAY: LazyLock<Regex> = LazyLock::new(|| pattern(r"\b(day|date|when)\b"));
-static TIME: LazyLock<Regex> = LazyLock::new(|| pattern(r"\b(time|when|hour)\b"));
-static DATE: LazyLock<Regex> = LazyLock::new(|| pattern(r"\b(dates?|when|day)\b"));
 
 impl Wordings {
     /// Learns the wordings of a flow: its templates without their fields, and what else its author lists.
@@ -96,14 +85,14 @@ impl Wordings {
         let mut asks: Vec<String> = Vec::new();
         let by_act = |s: &&Slot| score > NEAR_QUESTION && s.ask.is_some() && s.ask.as_deref() == act;
         asks.extend(self.slots.iter().filter(by_act).map(|s| s.name.clone()));
-        if ASKS.is_match(&n) || words(text).len() <= 4 {
+        if HEARING.cues.asks.is_match(&n) || words(text).len() <= 4 {
             for s in &self.slots {
                 if !asks.contains(&s.name) && asks_for(s, &n) {
                     asks.push(s.name.clone());
                 }
             }
         }
-        Spoken { act: act.filter(|_| score > NEAR).map(str::to_owned), asks, offers: cues::OFFERS.is_match(&n) }
+        Spoken { act: act.filter(|_| score > NEAR).map(str::to_owned), asks, offers: HEARING.cues.offers.is_match(&n) }
     }
 }
 
@@ -112,10 +101,10 @@ const EMPTY: [&str; 8] = ["customer", "name", "user", "guest", "hour", "1", "2",
 
 fn asks_for(s: &Slot, n: &str) -> bool {
     let by_pattern = match s.kind {
-        SlotKind::Name if s.identity => Some(&*OWN_NAME),
-        SlotKind::Day => Some(&*DAY),
-        SlotKind::Time => Some(&*TIME),
-        SlotKind::Date => Some(&*DATE),
+        SlotKind::Name if s.identity => Some(&HEARING.cues.own_name),
+        SlotKind::Day => Some(&HEARING.cues.asks_day),
+        SlotKind::Time => Some(&HEARING.cues.asks_time),
+        SlotKind::Date => Some(&HEARING.cues.asks_date),
         _ => None,
     };
     if let Some(p) = by_pattern {
@@ -126,7 +115,7 @@ fn asks_for(s: &Slot, n: &str) -> bool {
         let stem: String = w.chars().take(6).collect();
         n.match_indices(&stem).any(|(at, _)| !n.get(..at).and_then(|t| t.chars().next_back()).is_some_and(char::is_alphanumeric))
     });
-    let by_cue = matches!(s.kind, SlotKind::Integer | SlotKind::Boolean | SlotKind::Digits) && s.cues.iter().any(|c| values::word_at(n, &normal(c)).is_some());
+    let by_cue = matches!(s.kind, SlotKind::Integer | SlotKind::Boolean | SlotKind::Digits) && s.cues.iter().any(|c| word_at(n, &normal(c)).is_some());
     by_label || by_cue
 }
 

@@ -1,13 +1,10 @@
 //! What an agent was told before the dialogue: what day and time it is, where the speaker is.
 
-use std::sync::LazyLock;
-
-use regex::Regex;
-
-use super::cues::{normal, pattern};
+use super::hearing::HEARING;
 use super::values;
 use crate::ir::standing::Standing;
 use crate::term::{Atom, Term};
+use crate::text::normal;
 
 /// Facts about the present that the agent has from elsewhere.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -20,17 +17,14 @@ pub struct Background {
     pub place: Option<String>,
 }
 
-static PLACE: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?i)\b(?:location is|lives in|(?:is|are) (?:currently |now )?(?:at|in))\s+(?:the )?([^\n.]+)"));
-static NOW: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?i)\b(?:today|right now|it) is\b|\bit's\b|\bcurrent (?:day|time)\b"));
-
 impl Background {
     /// Reads facts, one a line.
     pub fn read(facts: &str) -> Self {
         let mut out = Self::default();
         for line in facts.lines() {
-            if let Some(place) = PLACE.captures(line).and_then(|c| c.get(1)) {
+            if let Some(place) = HEARING.cues.told_place.captures(line).and_then(|c| c.get(1)) {
                 out.place = Some(place.as_str().trim().to_owned());
-            } else if NOW.is_match(line) {
+            } else if HEARING.cues.told_now.is_match(line) {
                 let n = normal(line);
                 out.day = values::days(&n).into_iter().find(|d| values::DAYS.contains(&d.as_str())).or(out.day);
                 out.time = values::times(&n, false).into_iter().next().or(out.time);

@@ -7,8 +7,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::forms::Forms;
-use super::names::{Names, words};
+use super::names::Names;
 use crate::ontology::Example;
+use crate::text::{stem, words};
 use crate::understand::Context;
 
 /// Words of grammar, which are not what a name is known by.
@@ -81,10 +82,4 @@ impl Patterns {
         let pairs: Vec<String> = list.windows(2).map(|w| w.join(" ")).collect();
         list.into_iter().chain(pairs).collect()
     }
-}
-
-fn stem(word: &str) -> String {
-    let word = word.strip_suffix("'s").unwrap_or(word);
-    let plural = word.len() > 3 && word.ends_with('s') && !word.ends_with("ss");
-    if plural { word.get(..word.len() - 1).unwrap_or(word).to_owned() } else { word.to_owned() }
 }

@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use super::names::{Names, words};
+use super::names::Names;
 use crate::llm::json::read_strict;
 use crate::ontology::{Arg, MAX_NAME, Ontology, Scope, Sort};
 use crate::term::{Atom, Name, Term};
+use crate::text::words;
 
 /// The most problems that a repair message lists.
 const MAX_PROBLEMS: usize = 6;

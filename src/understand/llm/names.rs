@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::ontology::{Ontology, Sort};
 use crate::term::{Atom, Name, Term};
+use crate::text::words;
 
 /// Every name of the site's current facts, by declaring fact predicate.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -69,11 +70,6 @@ impl Names {
         slice.sort();
         slice
     }
-}
-
-/// Lower-case words of a text.
-pub fn words(text: &str) -> Vec<String> {
-    text.split(|c: char| !c.is_alphanumeric() && c != '\'').filter(|w| !w.is_empty()).map(str::to_lowercase).collect()
 }
 
 /// How much of a name the words hold, in thousandths: the mean over its words of the best spelling match, so that misspelt and partial names rank too.

@@ -198,7 +198,7 @@ fn word(chart: &Chart<'_>, t: &text::Token) -> String {
     }
     match t.alts.first() {
         Some((id, close)) if t.id == UNKNOWN && *close > 0.8 => words.stem_of(*id).to_owned(),
-        _ if t.id == UNKNOWN => crate::link::words::stem(&t.text),
+        _ if t.id == UNKNOWN => crate::text::stem(&t.text),
         _ => words.stem_of(t.id).to_owned(),
     }
 }
