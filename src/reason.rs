@@ -9,6 +9,7 @@ mod complaints;
 mod conflict;
 mod decide;
 pub mod eval;
+mod outcome;
 pub mod proof;
 pub mod reflect;
 pub mod reproduce;
@@ -20,7 +21,8 @@ pub mod verify;
 pub use base::Base;
 pub use complaints::complaints;
 pub use conflict::{Refusal, minimal_conflict, unsat_core};
-pub use decide::{Budget, Outcome, Reasoner, arity_of, audit, decide, slice as slice_of};
+pub use decide::{Budget, Reasoner, arity_of, audit, decide, slice as slice_of};
+pub use outcome::Outcome;
 pub use proof::{Because, Builder, By, Counted, Fails, Failure, Proof, RuleRef, Way, WhyNot};
 pub use rules::{Rules, Scope, Signature};
 

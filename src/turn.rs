@@ -3,8 +3,6 @@
 //! A turn is one or more rounds. A round admits what was heard, or takes in what calls gave, and decides; the [`host`] fetches what a round is
 //! decided on, commits what comes of it, makes its calls and goes on with the next round until nothing is left to do but wait; then it says it.
 
-pub mod again;
-pub mod ask;
 pub mod audit;
 pub mod bases;
 pub mod calls;
@@ -14,9 +12,11 @@ pub mod models;
 pub mod options;
 pub mod proofs;
 pub mod record;
+pub mod replay;
 #[cfg(test)]
 mod tests;
 pub mod version;
+pub mod what_if;
 
 use crate::conversation::Conversation;
 use crate::domain::Domain;

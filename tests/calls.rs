@@ -19,7 +19,7 @@ use duologue::domain::{Domain, Files};
 use duologue::facts::{CommitRule, MemoryStore, SessionKey, Store};
 use duologue::ontology::Scope;
 use duologue::term::Atom;
-use duologue::turn::again::Again;
+use duologue::turn::replay::Replay;
 use duologue::turn::{Clock, Engine, Options, Said, TurnBudget, TurnError, TurnRecord};
 use duologue::understand::{Context, Heard, Understand};
 
@@ -155,7 +155,7 @@ fn replay_takes_results_from_the_log_and_calls_nobody() {
     let engine = configured(&store, &[script("rooms", &format!("echo x >> '{}'; echo '{{\"room\": 77}}'", count.display()))]);
     say(&engine, "stay(\"Ann\",2)");
     say(&engine, "quit");
-    let mut again = Again::new(&desk(), "main", CommitRule::default(), options());
+    let mut again = Replay::new(&desk(), "main", CommitRule::default(), options());
     let mut taken = 0;
     for entry in store.log("main", 0, 100).unwrap() {
         if let Some(t) = again.take(&entry).unwrap() {
@@ -197,10 +197,10 @@ fn an_operator_configures_targets_of_declared_functions_only() {
 }
 
 /// What a process leaves that broke off between the commit of the n-th intent and the result: the log up to there.
-fn broken_off(entries: usize) -> Again {
+fn broken_off(entries: usize) -> Replay {
     let store = memory();
     say(&engine(&store), "stay(\"Ann\",2)");
-    let mut again = Again::new(&desk(), "main", CommitRule::default(), options());
+    let mut again = Replay::new(&desk(), "main", CommitRule::default(), options());
     for entry in store.log("main", 0, 1 + entries).unwrap() {
         again.take(&entry).unwrap();
     }

@@ -5,7 +5,7 @@ use crate::diag::Source;
 use crate::facts;
 use crate::reason::reproduce;
 use crate::turn::TurnRecord;
-use crate::turn::again::{Again, Taken};
+use crate::turn::replay::{Replay, Taken};
 
 /// Arguments of `replay`.
 #[derive(clap::Args)]
@@ -32,7 +32,7 @@ pub fn run(a: &Arguments) -> Result<bool, Failure> {
     let domain = a.place.load()?;
     let (mut turns, mut different) = (0u64, 0u64);
     for site in store.sites()? {
-        let mut again = Again::new(&domain, &site, a.place.rule(), a.place.options());
+        let mut again = Replay::new(&domain, &site, a.place.rule(), a.place.options());
         let mut after = 0;
         loop {
             let entries = store.log(&site, after, 500)?;

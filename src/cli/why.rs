@@ -9,8 +9,8 @@ use super::common::{Failure, Place, join, split_atoms};
 use crate::facts::{self, SessionKey};
 use crate::ontology::Scope;
 use crate::term::Atom;
-use crate::turn::again::Again;
-use crate::turn::ask::WhatIf;
+use crate::turn::replay::Replay;
+use crate::turn::what_if::WhatIf;
 use crate::turn::{Act, Decided, Engine, Options, TurnRecord};
 
 /// Arguments of `why`.
@@ -77,7 +77,7 @@ pub fn run(a: &Arguments) -> Result<bool, Failure> {
         return Err(Failure::Other(format!("the session `{session}` took {turns} turns")));
     };
     let options = Options { remember: true, explain: a.json, ..a.place.options() };
-    let mut again = Again::new(&domain, &site, a.place.rule(), options);
+    let mut again = Replay::new(&domain, &site, a.place.rule(), options);
     let mut taken = None;
     for entry in entries.iter().take_while(|e| e.seq <= asked) {
         taken = again.take(entry).map_err(|e| Failure::Other(e.to_string()))?.or(taken);

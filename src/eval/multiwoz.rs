@@ -27,7 +27,7 @@ pub use client::{Client, Move};
 use crate::domain::Files;
 use crate::reason::Reasoner;
 use convention::Convention;
-use data::{Dialogue, State};
+use data::{Recording, State};
 use score::{Said, Saids, Scores, score};
 use values::{Spellings, slot_name};
 use venues::Venues;
@@ -118,7 +118,7 @@ impl Default for Args {
 
 /// The result with everything it must be read beside.
 #[derive(Clone, Debug, Serialize)]
-pub struct Report {
+pub struct MultiwozScores {
     /// Which dialogues.
     pub split: String,
     /// Where the states came from.
@@ -145,7 +145,7 @@ pub struct Benchmark {
     convention: Arc<Convention>,
     venues: Venues,
     /// The dialogues.
-    pub dialogues: Vec<Dialogue>,
+    pub dialogues: Vec<Recording>,
 }
 
 /// A dialogue's fold, 0 to 99, from its id alone.
@@ -212,19 +212,19 @@ impl Benchmark {
 
     /// What the domain does on every dialogue.
     pub fn run(&self, client: &Client, states: States) -> Result<Saids, MultiwozError> {
-        let turns = |d: &Dialogue| Ok((d.id.clone(), client.said(&client.moves(d, states)?, states, |r| self.normal(r))));
+        let turns = |d: &Recording| Ok((d.id.clone(), client.said(&client.moves(d, states)?, states, |r| self.normal(r))));
         self.dialogues.iter().map(turns).collect()
     }
 
     /// Systems that understand nothing, and the recorded replies themselves, with the states and domains of a system; where it has none, with
     /// recorded states and estimated domains.
     pub fn bounds(&self, like: &Saids) -> BTreeMap<&'static str, Scores> {
-        let said = |d: &Dialogue, n: usize, response: &str| {
+        let said = |d: &Recording, n: usize, response: &str| {
             let own = like.get(&d.id).and_then(|turns| turns.get(n)).cloned().unwrap_or_default();
             Said { response: response.to_owned(), words: response.to_owned(), ..own }
         };
         let of = |response: &dyn Fn(&data::Turn) -> String| -> Scores {
-            let turns = |d: &Dialogue| d.turns.iter().enumerate().map(|(n, t)| said(d, n, &response(t))).collect();
+            let turns = |d: &Recording| d.turns.iter().enumerate().map(|(n, t)| said(d, n, &response(t))).collect();
             self.score(&self.dialogues.iter().map(|d| (d.id.clone(), turns(d))).collect())
         };
         BTreeMap::from([
@@ -236,7 +236,7 @@ impl Benchmark {
 }
 
 /// Runs the evaluation.
-pub fn run(args: &Args) -> Result<Report, MultiwozError> {
+pub fn run(args: &Args) -> Result<MultiwozScores, MultiwozError> {
     let mut benchmark = Benchmark::read(&args.data, &args.split)?;
     benchmark.dialogues.retain(|d| args.folds.contains(&fold(&d.id)));
     let said = match &args.system {
@@ -256,7 +256,16 @@ pub fn run(args: &Args) -> Result<Report, MultiwozError> {
     let bounds = benchmark.bounds(&said);
     benchmark.dialogues.retain(|d| d.goals.len() == 1);
     let single_domain = benchmark.score(&said);
-    Ok(Report { split: args.split.clone(), states: args.states, history: "recorded replies", scores, volunteering, estimated_domains, single_domain, bounds })
+    Ok(MultiwozScores {
+        split: args.split.clone(),
+        states: args.states,
+        history: "recorded replies",
+        scores,
+        volunteering,
+        estimated_domains,
+        single_domain,
+        bounds,
+    })
 }
 
 fn write(file: &Path, said: &Saids) -> Result<(), MultiwozError> {
@@ -277,7 +286,7 @@ fn write(file: &Path, said: &Saids) -> Result<(), MultiwozError> {
     std::fs::write(file, Value::Object(all).to_string()).map_err(|e| MultiwozError::Read { file: name, why: e.to_string() })
 }
 
-impl fmt::Display for Report {
+impl fmt::Display for MultiwozScores {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let states = if self.states == States::Own { "own" } else { "recorded" };
         writeln!(f, "MultiWOZ {}: {} dialogues, {} turns, {states} states, history: {}", self.split, self.scores.dialogues, self.scores.turns, self.history)?;

@@ -46,7 +46,7 @@ impl Render for Collect {
 
 /// What a renderer reached.
 #[derive(Clone, Debug, Default, Serialize)]
-pub struct Report {
+pub struct Wordings {
     /// The renderer.
     pub label: String,
     /// Replies.
@@ -78,12 +78,12 @@ pub struct Report {
 }
 
 /// Measures every renderer on every reply.
-pub fn render(cases: &[Case], renderers: &[(String, LlmRender)]) -> Vec<Report> {
+pub fn render(cases: &[Case], renderers: &[(String, LlmRender)]) -> Vec<Wordings> {
     renderers.iter().map(|(label, renderer)| measure(cases, label, renderer)).collect()
 }
 
-fn measure(cases: &[Case], label: &str, renderer: &LlmRender) -> Report {
-    let mut report = Report { label: label.to_owned(), cases: cases.len(), ..Report::default() };
+fn measure(cases: &[Case], label: &str, renderer: &LlmRender) -> Wordings {
+    let mut report = Wordings { label: label.to_owned(), cases: cases.len(), ..Wordings::default() };
     let mut times = Vec::with_capacity(cases.len());
     for case in cases {
         let rendering = renderer.compose(&case.says, &case.tone);
@@ -110,7 +110,7 @@ fn measure(cases: &[Case], label: &str, renderer: &LlmRender) -> Report {
 }
 
 /// Reports side by side: totals, then what was wrong with texts and exchanges.
-pub fn table(reports: &[Report]) -> String {
+pub fn table(reports: &[Wordings]) -> String {
     let width = reports.iter().map(|r| r.label.chars().count()).max().unwrap_or(0).max(12);
     let mut out = format!(
         "{:<width$} {:>8} {:>10} {:>8} {:>12} {:>12} {:>6} {:>10} {:>10} {:>8} {:>12} {:>10} {:>10}\n",

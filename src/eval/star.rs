@@ -72,7 +72,7 @@ pub enum States {
 pub struct Args {
     /// Folder of flow files; the built-in ones when absent.
     pub flows: Option<PathBuf>,
-    /// Dialogue files.
+    /// Recording files.
     pub dialogues: Vec<PathBuf>,
     /// The protocol.
     pub protocol: Protocol,
@@ -105,7 +105,7 @@ impl Default for Args {
 
 /// The result.
 #[derive(Clone, Debug, Serialize)]
-pub struct Report {
+pub struct StarScores {
     /// The protocol.
     pub protocol: Protocol,
     /// Whether the states were given.
@@ -138,7 +138,7 @@ pub struct Report {
 const NOT_IN_P1: [&str; 2] = ["ride_change", "spaceship_life_support"];
 
 /// Runs the evaluation.
-pub fn run(args: &Args) -> Result<Report, StarError> {
+pub fn run(args: &Args) -> Result<StarScores, StarError> {
     let began = Instant::now();
     let ready = load(args.flows.as_deref())?;
     let mut dialogues = data::read(&args.dialogues)?;
@@ -147,7 +147,7 @@ pub fn run(args: &Args) -> Result<Report, StarError> {
         States::Own => None,
         States::Oracle(path) => Some(data::states(path)?),
     };
-    let mut by_task: BTreeMap<&str, Vec<&data::Dialogue>> = BTreeMap::new();
+    let mut by_task: BTreeMap<&str, Vec<&data::Recording>> = BTreeMap::new();
     for d in &dialogues {
         by_task.entry(&d.task).or_default().push(d);
     }
@@ -174,7 +174,7 @@ pub fn run(args: &Args) -> Result<Report, StarError> {
 const DIALOGUES: usize = 20;
 
 /// Replays dialogues of one task.
-pub(super) fn predict(task: &Task, dialogues: &[&data::Dialogue], states: Option<&data::States>, args: &Args) -> Result<Vec<Example>, StarError> {
+pub(super) fn predict(task: &Task, dialogues: &[&data::Recording], states: Option<&data::States>, args: &Args) -> Result<Vec<Example>, StarError> {
     let options = Options { reasoner: args.reasoner, explain: args.explain, ..Options::default() };
     let mut engine = Engine::new(task.domain.clone(), Arc::new(MemoryStore::default())).with_options(options).with_understand(task.ear.clone());
     let mut out = Vec::new();
@@ -190,7 +190,7 @@ fn scored(e: &Example) -> Scored<'_> {
     Scored { group: &e.task, gold: &e.gold, predicted: &e.predicted }
 }
 
-fn report(args: &Args, dialogues: usize, examples: &[Example], began: Instant) -> Report {
+fn report(args: &Args, dialogues: usize, examples: &[Example], began: Instant) -> StarScores {
     let (macro_score, tasks) = metrics::by_group(examples.iter().map(scored));
     let mut by_dialogue: BTreeMap<i64, Vec<&Example>> = BTreeMap::new();
     for e in examples {
@@ -207,7 +207,7 @@ fn report(args: &Args, dialogues: usize, examples: &[Example], began: Instant) -
     let all = metrics::score(examples.iter().map(|e| (e.gold.as_str(), e.predicted.as_str())));
     #[expect(clippy::cast_precision_loss, reason = "counts of calls")]
     let call_precision = if calls == 0 { 0.0 } else { 100.0 * right as f64 / calls as f64 };
-    Report {
+    StarScores {
         protocol: args.protocol,
         oracle: args.states != States::Own,
         dialogues,
@@ -234,7 +234,7 @@ fn write(path: &std::path::Path, examples: &[Example]) -> Result<(), StarError> 
     std::fs::write(path, out).map_err(|e| StarError::Read(path.display().to_string(), e.to_string()))
 }
 
-impl Report {
+impl StarScores {
     /// The report as a table for people.
     pub fn table(&self) -> String {
         use std::fmt::Write;

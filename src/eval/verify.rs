@@ -12,7 +12,7 @@ use crate::domain::{Domain, signature};
 use crate::ir::graph::{Flow, Node};
 use crate::ontology::Scope;
 use crate::ontology::parse::line_span;
-use crate::reason::verify::{Goal, Model, Report, Speaker, Violation, verify};
+use crate::reason::verify::{Goal, Model, Searched, Speaker, Violation, verify};
 use crate::reason::{Base, ReasonError, Rules};
 use crate::term::{Atom, Name, Term};
 use crate::understand::flow::cues::Signals;
@@ -68,7 +68,7 @@ pub fn malformed(source: &Source) -> Option<Diagnostic> {
 }
 
 /// Checks a domain; `depth` overrides its own.
-pub fn domain(domain: &Domain, depth: Option<usize>, time: Duration) -> Result<Report, VerifyError> {
+pub fn domain(domain: &Domain, depth: Option<usize>, time: Duration) -> Result<Searched, VerifyError> {
     let name = &domain.ontology.domain;
     let file = format!("kb/{name}/verify.yaml");
     let wrong = |message: String| VerifyError::Universe { file: file.clone(), message };
@@ -210,7 +210,7 @@ pub fn dialogue(domain: &str, violations: &[Violation]) -> String {
 }
 
 /// The findings in words; `all` names every rule that never fired.
-pub fn text(report: &Report, all: bool) -> String {
+pub fn text(report: &Searched, all: bool) -> String {
     let mut out = format!(
         "{} states, {} turns ({} different decisions, {} of them confirmed by clingo) in {:.1} s: all conversations of up to {} turns\n",
         report.states, report.steps, report.decisions, report.confirmed, report.seconds, report.depth

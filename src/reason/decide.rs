@@ -1,17 +1,18 @@
 //! One decision: stored facts, session and turn in; shown atoms and their derivations out.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use super::ReasonError;
 use super::base::{Base, gave_up, insert_fact};
 use super::certify::{Model, Verdict};
 use super::clingo::SolveError;
-use super::eval::store::{FACT, RelId, Relation};
+use super::eval::store::{RelId, Relation};
 use super::eval::terms::{Id, Terms};
-use super::eval::{Evaluation, FALSE, Limits, Scratch};
-use super::proof::{Builder, Proof, WhyNot, why_not};
+use super::eval::{Evaluation, FALSE, Limits};
+use super::outcome::Outcome;
+use super::proof::why_not;
 use super::rules::{Rules, Workspace};
 use super::slice::{self, Slice};
 use super::syntax::Predicate;
@@ -46,76 +47,6 @@ pub struct Budget {
 impl Default for Budget {
     fn default() -> Self {
         Self { max_input_facts: 10_000, max_atoms: 200_000, max_steps: 20_000_000, solve: Duration::from_secs(2) }
-    }
-}
-
-/// A decision with everything needed to explain it.
-#[derive(Debug)]
-pub struct Outcome {
-    pub(super) base: Base,
-    pub(super) above: Vec<Relation>,
-    pub(super) terms: Terms,
-    facts: OnceLock<Vec<Atom>>,
-    scratch: Scratch,
-    shown: Vec<Atom>,
-}
-
-impl Drop for Outcome {
-    fn drop(&mut self) {
-        let (above, terms, scratch) = (std::mem::take(&mut self.above), std::mem::take(&mut self.terms), std::mem::take(&mut self.scratch));
-        self.base.rules().give_back(Workspace { above, terms, scratch });
-    }
-}
-
-impl Outcome {
-    /// All shown atoms, sorted.
-    pub fn shown(&self) -> &[Atom] {
-        &self.shown
-    }
-
-    /// The site's facts and rules it was decided on.
-    pub fn base(&self) -> &Base {
-        &self.base
-    }
-
-    /// The facts of session and turn it was decided on.
-    pub fn facts(&self) -> &[Atom] {
-        self.facts.get_or_init(|| {
-            let layouts = &self.base.rules().program.layouts;
-            let mut out = Vec::new();
-            for ((relation, layout), name) in self.above.iter().zip(&layouts.layouts).zip(&layouts.names).filter(|((_, l), _)| l.opens.is_none()) {
-                let told = (0..).zip(&relation.derived).filter(|(_, d)| d.rule == FACT);
-                out.extend(told.filter_map(|(n, _)| self.terms.atom(&name.0, relation.row(layout.arity, n))));
-            }
-            out.sort();
-            out
-        })
-    }
-
-    /// Why an atom was derived; `None` if it was not.
-    pub fn why(&self, atom: &Atom) -> Option<Proof> {
-        Builder::new(self).why(atom).map(|p| (*p).clone())
-    }
-
-    /// Why an atom was not derived.
-    pub fn why_not(&self, atom: &Atom) -> WhyNot {
-        why_not::why_not(self, &why_not::pattern(atom))
-    }
-
-    /// Why nothing of this form was derived: an atom in which `_` stands for anything.
-    pub fn why_none(&self, pattern: &str) -> Result<WhyNot, String> {
-        Ok(why_not::why_not(self, &why_not::read(pattern)?))
-    }
-
-    /// Proofs of all shown atoms; shared parts are built once.
-    pub fn why_all(&self) -> Vec<Arc<Proof>> {
-        let mut b = Builder::new(self);
-        self.shown.iter().filter_map(|a| b.why(a)).collect()
-    }
-
-    /// Bytes held, roughly.
-    pub fn bytes(&self) -> usize {
-        self.above.iter().map(Relation::bytes).sum::<usize>() + self.terms.own() * 64
     }
 }
 

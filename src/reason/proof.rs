@@ -10,9 +10,33 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
+use super::outcome::Outcome;
 use crate::term::{Atom, Term};
 
 pub use build::Builder;
+
+impl Outcome {
+    /// Why an atom was derived; `None` if it was not.
+    pub fn why(&self, atom: &Atom) -> Option<Proof> {
+        Builder::new(self).why(atom).map(|p| (*p).clone())
+    }
+
+    /// Why an atom was not derived.
+    pub fn why_not(&self, atom: &Atom) -> WhyNot {
+        why_not::why_not(self, &why_not::pattern(atom))
+    }
+
+    /// Why nothing of this form was derived: an atom in which `_` stands for anything.
+    pub fn why_none(&self, pattern: &str) -> Result<WhyNot, String> {
+        Ok(why_not::why_not(self, &why_not::read(pattern)?))
+    }
+
+    /// Proofs of all shown atoms; shared parts are built once.
+    pub fn why_all(&self) -> Vec<Arc<Proof>> {
+        let mut b = Builder::new(self);
+        self.shown.iter().filter_map(|a| b.why(a)).collect()
+    }
+}
 
 /// An atom and what it rests on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -87,7 +87,7 @@ pub struct Violation {
 
 /// What was found.
 #[derive(Clone, Debug, Default, serde::Serialize)]
-pub struct Report {
+pub struct Searched {
     /// States visited.
     pub states: usize,
     /// Turns taken.
@@ -111,6 +111,6 @@ pub struct Report {
 }
 
 /// Visits all conversations up to the depth.
-pub fn verify(model: &Model<'_>) -> Result<Report, ReasonError> {
+pub fn verify(model: &Model<'_>) -> Result<Searched, ReasonError> {
     search::Search::new(model).run()
 }

@@ -26,7 +26,7 @@ use crate::term::Atom;
 use crate::understand::{Context, Heard, Understand};
 
 use order::Order;
-use sites::{Ends, Sites};
+use sites::{Sites, Translators};
 
 /// How often a round is decided again when another writer was faster.
 const MAX_TRIES: u64 = 60;
@@ -325,7 +325,7 @@ impl Engine {
                 Ok((Committed::Before(entry), _)) => return Ok(Done::Before(entry)),
                 Ok((Committed::Done(_), ticket)) => {
                     self.auditor.offer(&self.options, &base, &taken.facts, taken.outcome.shown());
-                    let render = self.ends(&snapshot)?.render;
+                    let render = self.translators(&snapshot)?.render;
                     let Taken { outcome, acts, calls, says, tone, record, .. } = taken;
                     if self.options.remember {
                         self.remember(key, going, Decided { acts, outcome, opened: snapshot.opened, shared: snapshot.shared });
@@ -468,7 +468,7 @@ impl Engine {
             }
             Said::Text(t) => *t,
         };
-        let understand = self.ends(snapshot)?.understand.ok_or(TurnError::NoTranslator)?;
+        let understand = self.translators(snapshot)?.understand.ok_or(TurnError::NoTranslator)?;
         let listens = text.len() <= MAX_UTTERANCE && !text.trim().is_empty();
         let heard = if listens { understand.understand(text, &self.context(speaker, snapshot)?) } else { Heard::default() };
         let mut arrived: Vec<Arrived> = heard.predicates.iter().cloned().map(Arrived::from).collect();
@@ -528,12 +528,12 @@ impl Engine {
     }
 
     /// Both ends over the names of this kb version: a food that was added is understood, and watched for, as soon as it can be ordered.
-    fn ends(&self, snapshot: &Snapshot) -> Result<Ends, TurnError> {
-        let own = Ends { understand: self.understand.clone(), render: self.render.clone() };
+    fn translators(&self, snapshot: &Snapshot) -> Result<Translators, TurnError> {
+        let own = Translators { understand: self.understand.clone(), render: self.render.clone() };
         if own.understand.is_none() && own.render.is_none() {
             return Ok(own);
         }
-        self.sites.ends(own, &*self.store, snapshot, &self.domain)
+        self.sites.translators(own, &*self.store, snapshot, &self.domain)
     }
 
     pub(super) fn base(&self, role: &str, snapshot: &Snapshot) -> Result<Base, TurnError> {
@@ -570,7 +570,7 @@ impl Engine {
     fn settle_conditions(&self, speaker: &Speaker<'_>, going: &mut Going) -> Result<Option<Snapshot>, TurnError> {
         let Some(text) = going.said.clone().filter(|_| self.domain.guards.iter().any(Guard::is_in_words)) else { return Ok(None) };
         let snapshot = self.begin(speaker.key, speaker.role, None)?;
-        let Some(understand) = self.ends(&snapshot)?.understand else { return Ok(Some(snapshot)) };
+        let Some(understand) = self.translators(&snapshot)?.understand else { return Ok(Some(snapshot)) };
         let mut context = self.context(speaker, &snapshot)?;
         context.facts = taken_in(&snapshot, going).1.into_iter().chain(snapshot.shared.iter().map(|f| f.atom.clone())).collect();
         let said = understand.settle(&text, &context).into_iter();

@@ -262,7 +262,7 @@ pub fn takes_all_of(outcome: &Outcome, act: &Act) -> Vec<Atom> {
         return vec![];
     }
     let found = minimal_conflict(outcome.base(), outcome.facts(), &said, Refusal::Shown(&act.shown()), &Budget::default()).unwrap_or_default();
-    if found.len() < 2 { vec![] } else { super::ask::inputs(&found).into_iter().map(|(_, a)| a).collect() }
+    if found.len() < 2 { vec![] } else { super::what_if::inputs(&found).into_iter().map(|(_, a)| a).collect() }
 }
 
 /// The proofs of all actions of a turn; parts that several share are built once.

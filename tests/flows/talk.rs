@@ -10,7 +10,7 @@ use duologue::eval::verify;
 use duologue::facts::{CommitRule, MemoryStore, SessionKey, Store};
 use duologue::lang::chief;
 use duologue::ontology::{Scope, StandIn};
-use duologue::turn::again::Again;
+use duologue::turn::replay::Replay;
 use duologue::turn::{Engine, Options, Said, TurnRecord};
 use duologue::understand::question::ByWords;
 use serde_json::{Value, json};
@@ -128,7 +128,7 @@ fn a_request_sent_twice_is_taken_once_and_a_replay_takes_every_turn_again() {
     assert_ne!(t.facts(), kept);
     // What calls gave is taken from the log: nothing is called again.
     let log = t.engine.store().log("main", 0, 100).unwrap();
-    let mut again = Again::new(&domain(FLOW), "main", CommitRule::default(), Options::default());
+    let mut again = Replay::new(&domain(FLOW), "main", CommitRule::default(), Options::default());
     for entry in &log {
         if let Some(taken) = again.take(entry).unwrap() {
             assert!(taken.agrees(), "turn {}", entry.seq);

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::convention::Convention;
-use super::data::{Dialogue, State};
+use super::data::{Recording, State};
 use super::fuzzy::partial_ratio;
 use super::score::Said as Scored;
 use super::values::{Spellings, is_any, minutes};
@@ -81,7 +81,7 @@ impl Client {
     }
 
     /// The turns of a dialogue, each after the recorded replies before it.
-    pub fn moves(&self, dialogue: &Dialogue, states: States) -> Result<Vec<Move>, MultiwozError> {
+    pub fn moves(&self, dialogue: &Recording, states: States) -> Result<Vec<Move>, MultiwozError> {
         let key = SessionKey::new(&dialogue.id, "benchmark");
         let mut out = Vec::new();
         let mut before: &State = &Vec::new();

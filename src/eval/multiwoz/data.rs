@@ -47,7 +47,7 @@ pub struct Turn {
 
 /// One dialogue.
 #[derive(Clone, Debug)]
-pub struct Dialogue {
+pub struct Recording {
     /// Its id, lower case.
     pub id: String,
     /// The goals by domain.
@@ -86,7 +86,7 @@ pub fn json<T: DeserializeOwned>(file: &Path) -> Result<T, MultiwozError> {
 }
 
 /// Reads the dialogues of one split: `test` or `val`.
-pub fn dialogues(data: &Path, split: &str, spellings: &Spellings, convention: &Convention) -> Result<Vec<Dialogue>, MultiwozError> {
+pub fn dialogues(data: &Path, split: &str, spellings: &Spellings, convention: &Convention) -> Result<Vec<Recording>, MultiwozError> {
     let name = format!("{split}_mwoz21.jsonl");
     let text = std::fs::read_to_string(data.join(&name)).map_err(|e| MultiwozError::Read { file: name.clone(), why: e.to_string() })?;
     let mut out = BTreeMap::new();
@@ -95,7 +95,7 @@ pub fn dialogues(data: &Path, split: &str, spellings: &Spellings, convention: &C
         let d = dialogue(raw, spellings, convention);
         out.insert(d.id.clone(), d);
     }
-    let mut out: Vec<Dialogue> = out.into_values().collect();
+    let mut out: Vec<Recording> = out.into_values().collect();
     let optional = |name: &str| data.join(name);
     if optional("goals.json").exists() {
         let goals: BTreeMap<String, BTreeMap<String, RawGoal>> = json(&optional("goals.json"))?;
@@ -123,7 +123,7 @@ pub fn dialogues(data: &Path, split: &str, spellings: &Spellings, convention: &C
     Ok(out)
 }
 
-fn each<T>(dialogues: &mut [Dialogue], given: &BTreeMap<String, Vec<T>>, mut set: impl FnMut(&mut Turn, &T)) {
+fn each<T>(dialogues: &mut [Recording], given: &BTreeMap<String, Vec<T>>, mut set: impl FnMut(&mut Turn, &T)) {
     for d in dialogues {
         for (turn, x) in d.turns.iter_mut().zip(given.get(&d.id).into_iter().flatten()) {
             set(turn, x);
@@ -140,13 +140,13 @@ fn text(v: &Value) -> String {
     v.as_str().map_or_else(|| v.to_string(), str::to_owned)
 }
 
-fn dialogue(raw: RawDialogue, spellings: &Spellings, convention: &Convention) -> Dialogue {
+fn dialogue(raw: RawDialogue, spellings: &Spellings, convention: &Convention) -> Recording {
     let id = raw.dialogue_id.to_lowercase();
     let id = id.split('.').next().unwrap_or_default().to_owned();
     let goals = convention.domains.iter().filter_map(|d| Some((d.clone(), goal(raw.goal.get(d)?.as_object().filter(|g| !g.is_empty())?)))).collect();
     let turns =
         raw.log.chunks_exact(2).filter_map(|pair| if let [user, system] = pair { Some(turn(user, system, spellings, convention)) } else { None }).collect();
-    Dialogue { id, goals, turns }
+    Recording { id, goals, turns }
 }
 
 fn goal(raw: &Map<String, Value>) -> Goal {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use super::bleu;
-use super::data::{Dialogue, Goal, State, Turn};
+use super::data::{Goal, Recording, State, Turn};
 use super::fuzzy::partial_ratio;
 use super::venues::{Found, Slots, Venues};
 
@@ -80,8 +80,8 @@ pub struct Tracking {
 type Outcome = BTreeMap<String, (bool, bool)>;
 
 /// Scores the turns of a system; a dialogue it has no turns for is left out.
-pub fn score(dialogues: &[Dialogue], said: &Saids, venues: &Venues) -> Scores {
-    let with: Vec<(&Dialogue, &Vec<Said>)> = dialogues.iter().filter_map(|d| Some((d, said.get(&d.id)?))).collect();
+pub fn score(dialogues: &[Recording], said: &Saids, venues: &Venues) -> Scores {
+    let with: Vec<(&Recording, &Vec<Said>)> = dialogues.iter().filter_map(|d| Some((d, said.get(&d.id)?))).collect();
     let own_domains = with.iter().all(|(_, s)| s.iter().all(|t| t.active.is_some()));
     let (mut informed, mut succeeded) = (0, 0);
     let mut domains: BTreeMap<String, (usize, usize, usize)> = BTreeMap::new();
@@ -159,7 +159,7 @@ fn slots_of<'a>(state: &'a State, domain: &str) -> Option<&'a Slots> {
     state.iter().find(|(d, _)| d == domain).map(|(_, s)| s)
 }
 
-fn dialogue(d: &Dialogue, said: &[Said], states: &[&State], active: &[Vec<String>], venues: &Venues) -> Outcome {
+fn dialogue(d: &Recording, said: &[Said], states: &[&State], active: &[Vec<String>], venues: &Venues) -> Outcome {
     let mut out = Outcome::new();
     for (domain, goal) in &d.goals {
         let mut offered: Found = Found::default();

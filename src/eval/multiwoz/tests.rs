@@ -156,7 +156,7 @@ fn no_turn_looks_ahead() {
             let mut d = d.clone();
             d.id = format!("{} {states:?}", d.id);
             // A reference is another one in another conversation; all else is compared.
-            let seen = |d: &Dialogue| -> Vec<_> { client.moves(d, states).unwrap().into_iter().map(|m| (m.focus, m.words, m.known)).collect() };
+            let seen = |d: &Recording| -> Vec<_> { client.moves(d, states).unwrap().into_iter().map(|m| (m.focus, m.words, m.known)).collect() };
             let whole = seen(&d);
             let n = d.turns.len() / 2;
             let mut cut = d.clone();

@@ -7,7 +7,7 @@ use serde_json::{Map, json};
 
 use super::RefineError;
 use super::patch::{Change, Patch, flow_json};
-use super::remarks::{SlotAt, View, flow_title};
+use super::remarks::{SlotAt, Vocabulary, flow_title};
 use super::weigh::{Failed, Rehearsal, compare};
 use crate::diag::Source;
 
@@ -34,7 +34,7 @@ pub fn from_failures(source: &Source, rehearse: &Rehearsal<'_>) -> Result<Patch,
     let mut now = source.clone();
     while kept.changes.len() < AT_MOST {
         let mut best: Option<Step> = None;
-        for change in suggestions(&View::new(&now)?, &failed) {
+        for change in suggestions(&Vocabulary::new(&now)?, &failed) {
             let one = Patch { changes: vec![change.clone()], ..Patch::default() };
             let Ok(weighed) = compare(&now, &one, Some(rehearse)) else { continue };
             let objected = !weighed.objections().is_empty();
@@ -65,7 +65,7 @@ fn weight(change: &Change) -> u8 {
 }
 
 /// What the failures suggest, most frequent first.
-fn suggestions(view: &View, failed: &[Failed]) -> Vec<Change> {
+fn suggestions(view: &Vocabulary, failed: &[Failed]) -> Vec<Change> {
     let mut counts: BTreeMap<(&str, &str), usize> = BTreeMap::new();
     for f in failed {
         *counts.entry((f.wanted.as_str(), f.done.as_str())).or_default() += 1;

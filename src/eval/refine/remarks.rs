@@ -30,7 +30,7 @@ pub struct SlotAt {
 }
 
 /// What remarks are matched with.
-pub struct View {
+pub struct Vocabulary {
     flow: Value,
     /// All slots.
     pub slots: Vec<SlotAt>,
@@ -49,7 +49,7 @@ fn position(hay: &[String], needle: &[String]) -> Option<usize> {
     if needle.is_empty() { None } else { hay.windows(needle.len()).position(|w| w == needle) }
 }
 
-impl View {
+impl Vocabulary {
     /// Looks at a flow.
     pub fn new(source: &Source) -> Result<Self, RefineError> {
         let flow = flow_json(source)?;
@@ -157,7 +157,7 @@ impl View {
 
 /// Reads a remark; sentences that are no change are left out, and if none is one, that is an error.
 pub fn from_remark(source: &Source, remark: &str) -> Result<Patch, RefineError> {
-    let view = View::new(source)?;
+    let view = Vocabulary::new(source)?;
     let mut patch = Patch { flow: flow_title(&view.flow), because: remark.trim().to_owned(), changes: Vec::new() };
     for sentence in sentences(remark) {
         let read = read(&view, &sentence);
@@ -198,7 +198,7 @@ fn set(slot: &SlotAt, member: &str, value: Value) -> Change {
     Change::SetSlot { node: slot.node, slot: slot.name.clone(), set: Map::from_iter([(member.to_owned(), value)]) }
 }
 
-fn read(view: &View, sentence: &str) -> Vec<Change> {
+fn read(view: &Vocabulary, sentence: &str) -> Vec<Change> {
     let quoted = quotes(sentence);
     let unquoted: String = sentence.split('"').step_by(2).collect::<Vec<_>>().join(" ");
     let text = words(&unquoted);
@@ -268,7 +268,7 @@ fn read(view: &View, sentence: &str) -> Vec<Change> {
 }
 
 /// `"NYC" means "New York"`: another word for a value that a slot lists.
-fn synonym(view: &View, sentence: &str, quoted: &[String]) -> Vec<Change> {
+fn synonym(view: &Vocabulary, sentence: &str, quoted: &[String]) -> Vec<Change> {
     let mut pair: Vec<String> = quoted.to_vec();
     if pair.len() < 2 {
         let lower = sentence.to_lowercase();
@@ -299,7 +299,7 @@ fn synonym(view: &View, sentence: &str, quoted: &[String]) -> Vec<Change> {
 }
 
 /// A node that confirms before a call: the ways into the call lead through it.
-fn confirm(view: &View, text: &[String], sentence: &str) -> Vec<Change> {
+fn confirm(view: &Vocabulary, text: &[String], sentence: &str) -> Vec<Change> {
     let Some(call) = view.call(text) else { return Vec::new() };
     let id = view.new_id();
     let node = json!({"id": id, "type": "inform_and_confirm", "message": capital(sentence)});
@@ -338,7 +338,7 @@ fn listed_values(sentence: &str) -> Option<Vec<String>> {
 }
 
 /// "After node 3, if the user declines, go to node 1".
-fn way(view: &View, sentence: &str, text: &[String]) -> Option<(i64, i64, Option<String>)> {
+fn way(view: &Vocabulary, sentence: &str, text: &[String]) -> Option<(i64, i64, Option<String>)> {
     let goes = ["go to", "go from", "go back to", "continue with", "lead to", "return to", "jump to"].iter().any(|p| position(text, &words(p)).is_some());
     let known = |n: i64| view.nodes().any(|(id, _)| id == n);
     let numbers: Vec<i64> =
@@ -356,7 +356,7 @@ fn way(view: &View, sentence: &str, text: &[String]) -> Option<(i64, i64, Option
 }
 
 /// "Also ask for the phone number": a new slot, or one that is asked already.
-fn asks_for(view: &View, sentence: &str, known: &[&SlotAt]) -> Vec<Change> {
+fn asks_for(view: &Vocabulary, sentence: &str, known: &[&SlotAt]) -> Vec<Change> {
     let lower = sentence.to_lowercase();
     let starts = ["ask for ", "ask the user for ", "ask them for ", "ask about ", "asking for ", "ask ", "collect ", "request ", "find out ", "need ", "want "];
     let Some((i, n)) = starts.iter().find_map(|s| lower.find(s).map(|i| (i, s.len()))) else { return Vec::new() };

@@ -12,7 +12,7 @@ use crate::diag::{Diagnostic, Severity, Source};
 use crate::domain::Files;
 use crate::eval::verify;
 use crate::lang::chief;
-use crate::reason::verify::{Report, Violation};
+use crate::reason::verify::{Searched, Violation};
 
 /// Turns of the conversations that are visited on either side.
 const DEPTH: usize = 3;
@@ -60,9 +60,9 @@ pub struct Weighed {
     /// Findings that it settles.
     pub settled_findings: Vec<Diagnostic>,
     /// What a speaker can lead the old flow to; none when it cannot run.
-    pub before_verified: Option<Report>,
+    pub before_verified: Option<Searched>,
     /// The same of the new flow.
-    pub after_verified: Option<Report>,
+    pub after_verified: Option<Searched>,
     /// The recorded dialogues before, if there are any.
     pub before_measure: Option<Measure>,
     /// The recorded dialogues after.
@@ -96,7 +96,7 @@ pub(super) fn compare(before: &Source, patch: &Patch, rehearse: Option<&Rehearsa
 }
 
 /// Searches a flow, if it has no errors.
-fn verified(source: &Source) -> Result<Option<Report>, RefineError> {
+fn verified(source: &Source) -> Result<Option<Searched>, RefineError> {
     let (Some(program), found) = chief::read(source) else { return Ok(None) };
     if found.iter().any(|d| d.severity == Severity::Error) {
         return Ok(None);

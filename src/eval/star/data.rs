@@ -55,7 +55,7 @@ struct RawEvent {
 
 /// A dialogue of one task.
 #[derive(Clone, Debug)]
-pub struct Dialogue {
+pub struct Recording {
     /// Its number.
     pub id: i64,
     /// Its task.
@@ -98,7 +98,7 @@ fn variant(constraints: &[BTreeMap<String, Value>]) -> String {
 }
 
 /// Reads dialogue files, one JSON object a line; only dialogues of a single task are kept.
-pub fn read(paths: &[std::path::PathBuf]) -> Result<Vec<Dialogue>, StarError> {
+pub fn read(paths: &[std::path::PathBuf]) -> Result<Vec<Recording>, StarError> {
     let mut out = Vec::new();
     for p in paths {
         let text = std::fs::read_to_string(p).map_err(|e| StarError::Read(p.display().to_string(), e.to_string()))?;
@@ -110,7 +110,7 @@ pub fn read(paths: &[std::path::PathBuf]) -> Result<Vec<Dialogue>, StarError> {
     Ok(out)
 }
 
-fn dialogue(raw: Raw) -> Option<Dialogue> {
+fn dialogue(raw: Raw) -> Option<Recording> {
     let id = raw.id.as_i64().or_else(|| raw.id.as_str()?.parse().ok())?;
     let task = raw.scenario.capabilities.into_iter().next()?.task;
     if raw.scenario.multi {
@@ -128,7 +128,7 @@ fn dialogue(raw: Raw) -> Option<Dialogue> {
         };
         Some((n, event))
     });
-    Some(Dialogue { id, task, happy: raw.scenario.happy, told: raw.scenario.told, guided, events: events.collect() })
+    Some(Recording { id, task, happy: raw.scenario.happy, told: raw.scenario.told, guided, events: events.collect() })
 }
 
 /// What a function gave back. Directions come under the name of their means of travel; the flow knows them as instructions.

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
-use super::data::{Dialogue, Event, States};
+use super::data::{Event, Recording, States};
 use super::flows::Task;
 use super::{Protocol, StarError};
 use crate::act::{Functions, Returned, Target};
@@ -48,7 +48,7 @@ pub struct Example {
 /// A dialogue to replay.
 pub struct Replay<'a> {
     /// The dialogue.
-    pub dialogue: &'a Dialogue,
+    pub dialogue: &'a Recording,
     /// Its task.
     pub task: &'a Task,
     /// Given states.

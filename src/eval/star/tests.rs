@@ -71,7 +71,7 @@ fn clingo_derives_the_same_acts() {
 fn the_next_turns_do_not_leak_into_a_prediction() {
     let ready = load(None).unwrap();
     for dialogue in data::read(&[excerpt()]).unwrap() {
-        let predict = |d: &data::Dialogue| {
+        let predict = |d: &data::Recording| {
             let all = predict(&ready[&d.task], &[d], None, &Args::default()).unwrap();
             all.into_iter().map(|e| (e.event, e.predicted)).collect::<BTreeMap<_, _>>()
         };
@@ -109,7 +109,7 @@ fn what_the_agent_does_in_a_turn_does_not_leak_into_its_prediction() {
             }
         }
         let task = &ready[&dialogue.task];
-        let last = |d: &data::Dialogue| predict(task, &[d], None, &Args::default()).unwrap().into_iter().next_back().unwrap();
+        let last = |d: &data::Recording| predict(task, &[d], None, &Args::default()).unwrap().into_iter().next_back().unwrap();
         let (was, is) = (last(&dialogue), last(&other));
         if was.event >= dialogue.events[at].0 && !was.called {
             assert_eq!(was.predicted, is.predicted, "{}", dialogue.id);

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::store::{Layout, Mask, RelId, View};
+use super::store::{Facet, Layout, Mask, RelId};
 use super::terms::{Id, Terms};
 use crate::reason::syntax::{Aggregate, Expr, Fold, Item, Literal, Op, Pattern, Predicate, Rel, Sign};
 use crate::term::Name;
@@ -190,7 +190,7 @@ impl Layouts {
         let name = self.names.get(base as usize).cloned().unwrap_or_else(|| ("".into(), 0));
         let relation = self.add(name, columns, Some((base, place)));
         if let Some(layout) = self.layouts.get_mut(base as usize) {
-            layout.views.push(View { column, functor: functor.clone(), constant, arity, relation });
+            layout.views.push(Facet { column, functor: functor.clone(), constant, arity, relation });
         }
         Some(relation)
     }

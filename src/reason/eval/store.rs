@@ -80,7 +80,7 @@ pub struct Relation {
 
 /// A second relation that holds the rows whose `column` is a function term, with its arguments in the column's place.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct View {
+pub struct Facet {
     /// The column that is opened.
     pub column: usize,
     /// The function's name.
@@ -101,7 +101,7 @@ pub struct Layout {
     /// The columns of each index, without the one over all columns.
     pub masks: Vec<Mask>,
     /// Its opened views.
-    pub views: Vec<View>,
+    pub views: Vec<Facet>,
     /// For an opened view: the relation it opens, and the view's place there.
     pub opens: Option<(RelId, usize)>,
 }
@@ -263,7 +263,7 @@ impl Relation {
 }
 
 /// Opens a row for a view: the values with the function's arguments in its column's place; `None` if the column holds something else.
-pub fn open_row(terms: &Terms, view: &View, row: &[Id], out: &mut Vec<Id>) -> Option<()> {
+pub fn open_row(terms: &Terms, view: &Facet, row: &[Id], out: &mut Vec<Id>) -> Option<()> {
     let (name, args) = terms.fun(*row.get(view.column)?)?;
     if args.len() != view.arity || name != view.constant {
         return None;

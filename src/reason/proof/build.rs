@@ -7,12 +7,12 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use super::{Because, By, Counted, Failure, Proof, RuleRef};
-use crate::reason::decide::Outcome;
 use crate::reason::eval::plan::{Match, Step};
 use crate::reason::eval::run::{Run, UNSET};
 use crate::reason::eval::store::{FACT, RelId, Relation};
 use crate::reason::eval::terms::{Id, Terms};
 use crate::reason::eval::{Compiled, Query};
+use crate::reason::outcome::Outcome;
 use crate::reason::syntax::{Expr, Item, Literal, Op, Pattern, Sign, is_anonymous};
 use crate::term::{Atom, Name, Term};
 

@@ -9,7 +9,7 @@ use super::search::{Bindings, Goal, Model, Search};
 use super::{Because, By, Proof, RuleRef};
 use crate::diag::Source;
 use crate::reason::clingo;
-use crate::reason::decide::Outcome;
+use crate::reason::outcome::Outcome;
 use crate::reason::syntax::{Head, Item, Kind, Literal, Pattern, Sign, Statement, parse};
 use crate::reason::{ReasonError, slice};
 use crate::term::{Atom, Name, Term};

@@ -7,8 +7,8 @@ use super::build::{Builder, fill};
 use super::search::{Bindings, Goal, Holding, Search};
 use super::{Fails, Proof, RuleRef, Way, WhyNot};
 use crate::diag::Source;
-use crate::reason::decide::Outcome;
 use crate::reason::eval::terms::Id;
+use crate::reason::outcome::Outcome;
 use crate::reason::syntax::{Element, Expr, Head, Item, Kind, Literal, Pattern, Rel, Sign, Statement, parse};
 use crate::term::{Atom, Name, Term};
 

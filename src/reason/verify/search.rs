@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{Goal, Model, Report, Speaker, Violation};
+use super::{Goal, Model, Searched, Speaker, Violation};
 use crate::reason::{Base, Budget, Outcome, ReasonError, Reasoner, decide};
 use crate::term::{Atom, Term};
 
@@ -56,7 +56,7 @@ pub struct Search<'a> {
     steps: FxHashMap<Situation, Option<Arc<Step>>>,
     found: BTreeMap<String, Violation>,
     fired: Vec<BTreeSet<usize>>,
-    report: Report,
+    report: Searched,
     states: Vec<(State, Came)>,
     /// What was shown of the atoms that must be shown somewhere.
     shown: BTreeSet<Atom>,
@@ -88,14 +88,14 @@ impl<'a> Search<'a> {
             steps: FxHashMap::default(),
             found: BTreeMap::new(),
             fired: vec![BTreeSet::new(); model.speakers.len()],
-            report: Report::default(),
+            report: Searched::default(),
             states: vec![(start, None)],
             shown: BTreeSet::new(),
         }
     }
 
     /// Level by level, then the goals.
-    pub fn run(mut self) -> Result<Report, ReasonError> {
+    pub fn run(mut self) -> Result<Searched, ReasonError> {
         let mut known: FxHashSet<State> = self.states.iter().map(|(s, _)| s.clone()).collect();
         let mut level: Vec<usize> = vec![0];
         for depth in 0..self.model.depth {
@@ -145,7 +145,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    fn finish(mut self) -> Report {
+    fn finish(mut self) -> Searched {
         for (speaker, fired) in self.model.speakers.iter().zip(&self.fired) {
             let rules = speaker.base.rules();
             for (n, s) in rules.statements().iter().enumerate() {

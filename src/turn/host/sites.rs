@@ -14,11 +14,11 @@ use crate::understand::Understand;
 const ENDS: usize = 16;
 
 /// A site's kb version and, where names are shared facts, their revision.
-type EndsKey = (Name, u64, u64);
+type Names = (Name, u64, u64);
 
 /// The translator and the renderer over the names of a site.
 #[derive(Clone)]
-pub struct Ends {
+pub struct Translators {
     /// Words to predicates.
     pub understand: Option<Arc<dyn Understand>>,
     /// Actions to words.
@@ -29,7 +29,7 @@ pub struct Ends {
 #[derive(Default)]
 pub struct Sites {
     begun: Mutex<BTreeSet<Name>>,
-    ends: Mutex<Vec<(EndsKey, Ends)>>,
+    ends: Mutex<Vec<(Names, Translators)>>,
 }
 
 impl Sites {
@@ -51,7 +51,7 @@ impl Sites {
     }
 
     /// Both ends over the names that a session sees.
-    pub fn ends(&self, own: Ends, store: &dyn Store, snapshot: &Snapshot, domain: &Domain) -> Result<Ends, TurnError> {
+    pub fn translators(&self, own: Translators, store: &dyn Store, snapshot: &Snapshot, domain: &Domain) -> Result<Translators, TurnError> {
         let names = domain.ontology.shared_names();
         let (site, version) = (&snapshot.opened.key.site, snapshot.opened.kb_version);
         let key = (site.clone(), version, if names.is_empty() { 0 } else { snapshot.revision.shared });
@@ -65,7 +65,7 @@ impl Sites {
         } else {
             let understand = own.understand.map(|u| u.over(&facts).unwrap_or(u));
             let render = own.render.map(|r| r.over(&facts).unwrap_or(r));
-            Ends { understand, render }
+            Translators { understand, render }
         };
         let mut kept = self.ends.lock().unwrap_or_else(PoisonError::into_inner);
         kept.retain(|(k, _)| *k != key);

@@ -9,7 +9,7 @@ use crate::facts::{Cause, CommitRule, Entry, MemoryStore, Op, SessionKey};
 use crate::term::Atom;
 
 /// A site that relives its log.
-pub struct Again {
+pub struct Replay {
     engine: Engine,
     site: String,
     /// The domain's facts as the log last brought them in.
@@ -32,7 +32,7 @@ impl Taken {
     }
 }
 
-impl Again {
+impl Replay {
     /// Before the log's first entry.
     pub fn new(domain: &Domain, site: &str, rule: CommitRule, options: Options) -> Self {
         let engine = Engine::new(domain.clone(), Arc::new(MemoryStore::new(rule))).with_options(options);
