@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::diag::{Diagnostic, Origin, Severity, Source};
 use crate::ir::Program;
 use crate::ir::guard::Guard;
-use crate::ontology::{CALL_FACTS, Ontology, Scope, parse};
+use crate::ontology::{CALL_FACTS, Ontology, Scope, Settled, parse};
 use crate::reason::syntax::parse::parse as parse_rules;
 use crate::reason::syntax::{Expr, Head, Kind};
 use crate::reason::{self, Rules, Signature, reflect};
@@ -59,6 +59,8 @@ pub struct Domain {
     pub program: Option<Arc<Program>>,
     /// Where facts were written, as far as a program says it.
     pub origins: Arc<BTreeMap<Atom, Origin>>,
+    /// What is settled for the sites it works on, beyond what they settled before.
+    pub settled: Settled,
     /// What is odd but no error.
     pub warnings: Vec<Diagnostic>,
 }
@@ -89,7 +91,7 @@ impl Domain {
         };
         match Self::assemble(files, &Source::new(&file, &text), &templates, |_| {}) {
             Ok(mut domain) if found.iter().all(|d| d.severity == Severity::Warning) => {
-                domain.facts = Arc::new(facts);
+                domain.begin_with(facts);
                 domain.warnings = dedup(found.into_iter().chain(domain.warnings).collect());
                 Ok(domain)
             }
@@ -143,21 +145,41 @@ impl Domain {
                 None
             }
         };
+        let facts = ontology.with_settings(&[], &Settled::default(), &[]);
         match templates {
             Some(templates) if found.iter().all(|d| d.severity == Severity::Warning) => Ok(Self {
                 ontology: Arc::new(ontology),
                 rules,
                 kb_rules,
-                facts: Arc::default(),
+                facts: Arc::new(facts),
                 templates: Arc::new(templates),
                 files: files.clone(),
                 guards: Arc::default(),
                 program: None,
                 origins: Arc::default(),
+                settled: Settled::default(),
                 warnings: dedup(found),
             }),
             _ => Err(dedup(found)),
         }
+    }
+
+    /// Sites begin with these facts and the settings that they do not say.
+    pub fn begin_with(&mut self, facts: Vec<Atom>) {
+        self.facts = Arc::new(self.ontology.with_settings(&facts, &self.settled, &facts));
+    }
+
+    /// Settles `NAME=VALUE` for the sites that it works on from now on.
+    pub fn settle(&mut self, text: &str) -> Result<(), String> {
+        let (name, value) = self.ontology.settle(text)?;
+        self.settled.insert(name, value);
+        self.begin_with(self.facts.to_vec());
+        Ok(())
+    }
+
+    /// What a site of this base holds once everything is settled for it; its other facts stay as they are.
+    pub fn settled_for(&self, base: &[Atom]) -> Vec<Atom> {
+        self.ontology.with_settings(base, &self.settled, base)
     }
 }
 

@@ -234,13 +234,8 @@ pub enum Installed {
     New,
     /// The site was begun with the same facts.
     Same,
-    /// The site was begun with other facts and keeps them; [`Store::rebase`] brings the difference in.
-    Differs {
-        /// Facts that the files have and the site's base lacks.
-        added: usize,
-        /// Facts that the site's base has and the files lack.
-        removed: usize,
-    },
+    /// The site was begun with other facts, these, and keeps them; [`Store::rebase`] brings the difference in.
+    Differs(Vec<Atom>),
 }
 
 /// One entry of a site's log. The log is append-only and in one order per site.

@@ -6,6 +6,7 @@
 pub mod admit;
 pub mod functions;
 pub mod parse;
+pub mod settings;
 pub mod shape;
 
 use std::collections::BTreeMap;
@@ -18,6 +19,7 @@ use crate::term::{Name, Term};
 
 pub use admit::{Admission, Arrived, Refused};
 pub use functions::{CALL_FACTS, FunctionDecl, Parameter, StandIn};
+pub use settings::{Setting, Settled};
 pub use shape::Shape;
 
 /// A domain's vocabulary.
@@ -41,6 +43,8 @@ pub struct Ontology {
     pub view: Shape,
     /// What rules may call.
     pub functions: Vec<FunctionDecl>,
+    /// What a site settles for itself; each is also a fact of the kb.
+    pub settings: Vec<Setting>,
 }
 
 /// What an argument may be.

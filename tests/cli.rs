@@ -56,6 +56,29 @@ fn step_keeps_its_contract() {
 }
 
 #[test]
+fn a_site_settles_a_limit_and_keeps_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = folder.path().join("shop.db").display().to_string();
+    let order = |session: &str| format!(r#"{{"site":"s","session":"{session}","role":"customer","predicates":["order(\"Soft Taco\",4)","quit"]}}"#);
+    let take = |session: &str, more: &[&str]| {
+        let lines = [order(session), r#"{"facts":"kb","site":"s"}"#.to_owned()];
+        let out = step(&lines.iter().map(String::as_str).collect::<Vec<_>>(), &[&["--store", &store], more].concat());
+        let settled = out[1]["settings"].as_array().unwrap().iter().filter_map(Value::as_str).find(|s| s.starts_with("most_of_one_item")).map(str::to_owned);
+        (out[0]["actions"][0].as_str().unwrap().to_owned(), settled.unwrap())
+    };
+    let (taken, refused) = ("confirm(order,\"Soft Taco\")".to_owned(), "reject(order(\"Soft Taco\",4),quantity_limit)".to_owned());
+    assert_eq!(take("a", &[]), (taken.clone(), "most_of_one_item(25)".to_owned()));
+    assert_eq!(take("b", &["--set", "most_of_one_item=3"]), (refused.clone(), "most_of_one_item(3)".to_owned()));
+    assert_eq!(take("c", &[]), (refused, "most_of_one_item(3)".to_owned()), "the site keeps what it settled");
+    assert_eq!(take("d", &["--set", "most_of_one_item=4"]), (taken, "most_of_one_item(4)".to_owned()));
+    for (wrong, told) in [("most=3", "there is no setting `most`"), ("most_of_one_item=many", "a whole number from 1 to 1000000")] {
+        let output = duologue(&["step", "--store", &store, "--set", wrong], b"");
+        assert!(!output.status.success());
+        assert!(String::from_utf8_lossy(&output.stderr).contains(told), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+}
+
+#[test]
 fn bad_lines_are_answered_and_change_nothing() {
     let long = format!(r#"{{"site":"s","session":"c1","role":"customer","text":"{}"}}"#, "taco ".repeat(2000));
     let many = format!(r#"{{"site":"s","session":"c1","role":"customer","predicates":[{}]}}"#, vec![r#""order(\"Pepsi\",1)""#; 300].join(","));

@@ -35,8 +35,9 @@ fn main() {
         let domain = Arc::new(Domain::load(&Files::built_in(), &domain_name).unwrap_or_else(|found| panic!("{found:?}")));
         let invariants = Arc::new(Invariants::load(&domain).unwrap_or_else(|found| panic!("{found:?}")));
         let all = dialogues::read(&std::fs::read_to_string(&file).unwrap()).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
+        let domain = Arc::new(all.settle(&domain).unwrap_or_else(|e| panic!("{}: {e}", file.display())));
         let listener: Arc<Embedded> = Arc::new(domain.embedded().unwrap().unwrap());
-        for dialogue in all {
+        for dialogue in all.dialogues {
             for (how, reasoner, proofs) in [("fast", Reasoner::Fast, false), ("confirm", Reasoner::Confirm, false), ("proofs", Reasoner::Fast, true)] {
                 let (domain, invariants, dialogue) = (domain.clone(), invariants.clone(), dialogue.clone());
                 let name = format!("{stem}::{}::{how}", dialogue.id);

@@ -38,7 +38,7 @@ fn its_language_cases_are_understood() {
 fn its_dialogues_hold_from_words_alone() {
     let (domain, invariants) = hospital();
     let translator = Arc::new(domain.embedded().unwrap_or_else(|found| panic!("{found:?}")).unwrap());
-    for dialogue in dialogues::read(include_str!("dialogues/hospital_dev.yaml")).unwrap() {
+    for dialogue in dialogues::read(include_str!("dialogues/hospital_dev.yaml")).unwrap().dialogues {
         let outcome = dialogues::run(&dialogue, &engine(&domain).with_understand(translator.clone()), true, Some(&invariants));
         assert!(outcome.differences.is_empty(), "{}: {:#?}", outcome.id, outcome.differences);
     }

@@ -77,7 +77,7 @@ fn the_hospital_has_no_violation() {
 
 /// How a counterexample runs as a dialogue on a domain.
 fn played(text: &str, domain: &Domain) -> Vec<String> {
-    let read: Vec<Dialogue> = dialogues::read(text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    let read: Vec<Dialogue> = dialogues::read(text).unwrap_or_else(|e| panic!("{e}\n{text}")).dialogues;
     let invariants = Invariants::load(domain).unwrap();
     let options = Options { reasoner: Reasoner::Fast, clock: Clock::Fixed(0), ..Options::default() };
     let engine = dialogues::fresh(domain, Arc::new(MemoryStore::default()), options);

@@ -25,7 +25,9 @@ use duologue::turn::{Clock, Options};
 fn each_decision(file: &str, domain: &str, see: &mut dyn FnMut(&duologue::turn::Engine, &duologue::turn::Decided)) {
     let domain = Domain::load(&Files::built_in(), domain).unwrap();
     let text = std::fs::read_to_string(format!("tests/dialogues/{file}")).unwrap();
-    for d in dialogues::read(&text).unwrap() {
+    let read = dialogues::read(&text).unwrap();
+    let domain = read.settle(&domain).unwrap();
+    for d in read.dialogues {
         let options = Options { reasoner: Reasoner::Fast, remember: true, clock: Clock::Fixed(0), ..Options::default() };
         let engine = dialogues::fresh(&domain, Arc::new(MemoryStore::default()), options);
         dialogues::run_and(&d, &engine, false, None, &mut |engine, key| {

@@ -69,6 +69,12 @@ pub const CODES: &[Code] = &[
         "view: {shown: [{value: due}]}",
         "view: {shown: [{value: due(CENTS)}], text: 'due: {{ due | money }}'}",
     ),
+    c(
+        "O009",
+        "A setting has a name and one value: a form NAME(SORT) that is no fact of the domain, and a default of that sort.",
+        "- {form: limit(COUNT), default: many, means: \"at most {1} of one item\"}",
+        "- {form: limit(COUNT), default: 25, means: \"at most {1} of one item\"}",
+    ),
     c("T001", "The template file is no YAML of the expected form.", "rules: {bye: Goodbye}", "rules:\n  - {action: bye, say: ['Goodbye!']}"),
     c(
         "T002",

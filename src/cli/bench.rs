@@ -47,7 +47,7 @@ pub struct Arguments {
 pub fn run(a: &Arguments) -> Result<bool, Failure> {
     match a.what.as_str() {
         "reason" => {
-            let domain = a.place.load()?;
+            let mut domain = a.place.load()?;
             let mut options = bench::Options { sizes: a.sizes.clone(), rounds: a.rounds, only: a.only.clone(), ..bench::Options::default() };
             if !a.engines.is_empty() {
                 options.engines = a.engines.iter().map(|e| engine(e)).collect::<Result<_, _>>()?;
@@ -58,7 +58,9 @@ pub fn run(a: &Arguments) -> Result<bool, Failure> {
             for path in &a.dialogues {
                 let wrong = |e: String| Failure::Other(format!("`{}`: {e}", path.display()));
                 let text = std::fs::read_to_string(path).map_err(|e| wrong(e.to_string()))?;
-                dialogues.extend(crate::eval::dialogues::read(&text).map_err(wrong)?);
+                let file = crate::eval::dialogues::read(&text).map_err(wrong)?;
+                domain = file.settle(&domain).map_err(wrong)?;
+                dialogues.extend(file.dialogues);
             }
             if !dialogues.is_empty() {
                 report.turns = Some(bench::turns(&domain, &dialogues, &mut progress).map_err(|e| Failure::Other(e.to_string()))?);

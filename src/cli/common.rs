@@ -42,6 +42,10 @@ pub struct Place {
     /// When menu changes become visible: when no session of the site is open, or at the manager's quit.
     #[arg(long, value_enum, default_value = "idle")]
     pub commit: When,
+    /// Settle something for the sites that are spoken with, such as `manner=paper`; a site keeps it as a fact. What a domain lets settle stands
+    /// in its ontology. May be given several times.
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub set: Vec<String>,
 }
 
 /// Names of the reasoners on the command line.
@@ -82,10 +86,12 @@ impl Place {
 
     /// The domain.
     pub fn load(&self) -> Result<Domain, Failure> {
-        match &self.flow {
-            Some(flow) => super::flow::domain(flow, &self.files()),
-            None => Domain::load(&self.files(), &self.name()).map_err(Failure::Domain),
-        }
+        let mut domain = match &self.flow {
+            Some(flow) => super::flow::domain(flow, &self.files())?,
+            None => Domain::load(&self.files(), &self.name()).map_err(Failure::Domain)?,
+        };
+        self.set.iter().try_for_each(|s| domain.settle(s)).map_err(Failure::Other)?;
+        Ok(domain)
     }
 
     /// The domain's name.

@@ -259,9 +259,12 @@ fn replies(domain: &Domain, files: &[PathBuf]) -> Result<Vec<render::Case>, Fail
     let collect = Arc::new(render::Collect::new(domain.templates.clone()));
     for file in files {
         let text = std::fs::read_to_string(file).map_err(|e| Failure::Other(format!("{}: {e}", file.display())))?;
-        for dialogue in dialogues::read(&text).map_err(|e| Failure::Other(format!("{}: {e}", file.display())))? {
+        let wrong = |e: String| Failure::Other(format!("{}: {e}", file.display()));
+        let read = dialogues::read(&text).map_err(wrong)?;
+        let domain = read.settle(domain).map_err(wrong)?;
+        for dialogue in read.dialogues {
             let options = Options { reasoner: Reasoner::Fast, ..Options::default() };
-            let engine = dialogues::fresh(domain, Arc::new(MemoryStore::default()), options).with_render(collect.clone());
+            let engine = dialogues::fresh(&domain, Arc::new(MemoryStore::default()), options).with_render(collect.clone());
             dialogues::run(&dialogue, &engine, false, None);
         }
     }

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::common::{Failure, Place};
-use crate::facts::SessionKey;
+use crate::facts::{Fact, SessionKey};
 use crate::ontology::Scope;
 use crate::turn::calls::Came;
 use crate::turn::{Engine, Gate, Options, Said, TurnRecord};
@@ -161,7 +161,16 @@ fn facts(engine: &Engine, key: &SessionKey, scope: &str) -> Value {
     };
     let site = engine.store().install(&key.site, &engine.domain().facts, engine.options().clock.now());
     match site.and_then(|_| engine.store().facts(scope, key)) {
-        Ok(facts) => json!({ "facts": facts.iter().map(|f| f.atom.to_string()).collect::<Vec<_>>() }),
+        Ok(facts) => {
+            let (settings, facts): (Vec<_>, Vec<_>) =
+                facts.into_iter().partition(|f| scope == Scope::Kb && engine.domain().ontology.setting_of(&f.atom).is_some());
+            let texts = |facts: &[Fact]| facts.iter().map(|f| f.atom.to_string()).collect::<Vec<_>>();
+            let mut out = json!({ "facts": texts(&facts) });
+            if let Some(map) = out.as_object_mut().filter(|_| scope == Scope::Kb) {
+                map.insert("settings".into(), json!(texts(&settings)));
+            }
+            out
+        }
         Err(e) => error(e.code(), &e.to_string()),
     }
 }

@@ -2,6 +2,7 @@
 
 use super::common::{Failure, Place};
 use crate::facts::{self, Receipt, SessionKey, Store, verify_log};
+use crate::term::Atom;
 
 /// Arguments of `store`.
 #[derive(clap::Args)]
@@ -92,7 +93,10 @@ fn rebase(place: &Place, site: &str) -> Result<bool, Failure> {
     if !store.sites()?.iter().any(|s| **s == *site) {
         return Err(Failure::Other(format!("the store has no site `{site}`")));
     }
-    let receipt = store.rebase(site, &domain.facts, place.options().clock.now())?;
+    // What the site settled for itself stays, unless something else is settled now.
+    let has: Vec<Atom> = store.kb_facts(site)?.into_iter().map(|f| f.atom).collect();
+    let files = domain.ontology.with_settings(&domain.facts, &domain.settled, &has);
+    let receipt = store.rebase(site, &files, place.options().clock.now())?;
     let changes = store.log(site, receipt.seq.saturating_sub(1), 1)?.first().map_or(0, |e| e.changes.len());
     match (changes, receipt.kb_changed) {
         (0, _) => println!("{site}: the domain's files say what they said before"),

@@ -74,9 +74,10 @@ pub fn run(a: &Arguments) -> Result<bool, Failure> {
                 }
             }
         };
-        for d in all {
+        let domain = all.settle(domain).map_err(|e| Failure::Other(format!("{}: {e}", file.display())))?;
+        for d in all.dialogues {
             let store: Arc<dyn Store> = Arc::new(MemoryStore::new(a.place.rule()));
-            let engine = dialogues::fresh(domain, store, options.clone());
+            let engine = dialogues::fresh(&domain, store, options.clone());
             // A file of targets is about the domain that was named; another domain's dialogues are answered by its stand-ins.
             let engine = if *domain.ontology.domain == *a.place.name() { a.calls.connect(engine)? } else { engine };
             let engine = if words { listen.equip(engine)? } else { engine };

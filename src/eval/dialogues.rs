@@ -7,11 +7,32 @@ use serde::{Deserialize, Serialize};
 
 use super::invariants::Invariants;
 use crate::conversation::{Part, View};
+use crate::domain::Domain;
 use crate::facts::{SessionKey, Store};
 use crate::ontology::shape::values_of;
 use crate::reason::proof::check;
 use crate::term::{Atom, Term};
 use crate::turn::{Engine, Said, TurnRecord};
+
+/// A dialogue file.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DialogueFile {
+    /// What sites settle where these dialogues hold.
+    #[serde(default)]
+    pub set: BTreeMap<String, String>,
+    /// The dialogues.
+    pub dialogues: Vec<Dialogue>,
+}
+
+impl DialogueFile {
+    /// The domain with the file's settings.
+    pub fn settle(&self, domain: &Domain) -> Result<Domain, String> {
+        let mut domain = domain.clone();
+        self.set.iter().try_for_each(|(name, value)| domain.settle(&format!("{name}={value}")))?;
+        Ok(domain)
+    }
+}
 
 /// One dialogue of a file.
 #[derive(Clone, Debug, Deserialize)]
@@ -158,9 +179,14 @@ pub struct Difference {
     pub actions: Vec<String>,
 }
 
-/// Reads a dialogue file; the error names its line.
-pub fn read(text: &str) -> Result<Vec<Dialogue>, String> {
-    serde_saphyr::from_str(text).map_err(|e| e.without_snippet().to_string())
+/// Reads a dialogue file: a list of dialogues, or `set` and `dialogues`. The error names its line.
+pub fn read(text: &str) -> Result<DialogueFile, String> {
+    let told = |e: serde_saphyr::Error| e.without_snippet().to_string();
+    // A list alone is read as one, so that its errors have the place of the mistake.
+    if text.lines().find(|l| !l.is_empty() && !l.starts_with(['#', ' '])).is_some_and(|l| l.starts_with('-')) {
+        return Ok(DialogueFile { set: BTreeMap::new(), dialogues: serde_saphyr::from_str(text).map_err(told)? });
+    }
+    serde_saphyr::from_str(text).map_err(told)
 }
 
 /// Runs one dialogue on an engine with an empty store. With `words` what is said goes through the engine's translator,
@@ -396,6 +422,6 @@ fn shape(item: &str, mods: &[String], parts: Vec<(String, Option<String>, Vec<St
 }
 
 /// A fresh engine per dialogue, from one that gives domain and options.
-pub fn fresh(domain: &crate::domain::Domain, store: Arc<dyn Store>, options: crate::turn::Options) -> Engine {
+pub fn fresh(domain: &Domain, store: Arc<dyn Store>, options: crate::turn::Options) -> Engine {
     Engine::new(domain.clone(), store).with_options(options)
 }

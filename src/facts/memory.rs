@@ -88,8 +88,7 @@ impl Store for MemoryStore {
         }
         let new = rules::base_of(facts)?;
         if let Some(s) = sites.get(site) {
-            let (added, removed) = (new.difference(&s.state.base).count(), s.state.base.difference(&new).count());
-            return Ok(Installed::Differs { added, removed });
+            return Ok(Installed::Differs(s.state.base.iter().cloned().collect()));
         }
         let changes = new.into_iter().map(|f| Change::add(Scope::Kb, f)).collect();
         sites.entry(site.into()).or_default().append(at, Cause::Install { hash }, changes, false);

@@ -148,8 +148,8 @@ impl Store for SqliteStore {
             if row.hash == hash {
                 return Ok(Installed::Same);
             }
-            let (old, new) = (self.read(|conn| rows::base(conn, site))?, rules::base_of(facts)?);
-            return Ok(Installed::Differs { added: new.difference(&old).count(), removed: old.difference(&new).count() });
+            rules::base_of(facts)?;
+            return Ok(Installed::Differs(self.read(|conn| rows::base(conn, site))?.into_iter().collect()));
         }
         let new = rules::base_of(facts)?;
         let begun = self.write(|tx| {

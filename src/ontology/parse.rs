@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_saphyr::Spanned;
 
-use super::{ActionForm, Arg, Example, FactDecl, FunctionDecl, InputForm, Ontology, Parameter, Role, Scope, Sort, StandIn};
+use super::{ActionForm, Arg, Example, FactDecl, FunctionDecl, InputForm, Ontology, Parameter, Role, Scope, Setting, Sort, StandIn};
 use crate::diag::{Diagnostic, Origin, Source, did_you_mean};
 use crate::term::{Atom, Name, Term};
 
@@ -25,6 +25,8 @@ struct File {
     view: Option<view::ViewText>,
     #[serde(default)]
     functions: Vec<Spanned<FunctionText>>,
+    #[serde(default)]
+    settings: Vec<Spanned<SettingText>>,
 }
 
 #[derive(Deserialize)]
@@ -50,6 +52,22 @@ struct FactText {
     scope: String,
     #[serde(default)]
     says: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SettingText {
+    form: String,
+    default: Scalar,
+    means: String,
+}
+
+/// A value as YAML has it: a word or a number.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Scalar {
+    Number(i32),
+    Word(String),
 }
 
 #[derive(Deserialize)]
@@ -164,7 +182,11 @@ impl Reader<'_> {
             }
         }
         let roles: BTreeMap<Name, Role> = file.roles.iter().map(|(n, r)| (n.as_str().into(), self.role(r))).collect();
-        let facts = file.facts.iter().filter_map(|f| self.fact(f)).collect();
+        let mut facts: Vec<FactDecl> = file.facts.iter().filter_map(|f| self.fact(f)).collect();
+        let mut settings: Vec<Setting> = vec![];
+        for text in &file.settings {
+            settings.extend(self.setting(text, &mut facts));
+        }
         let inputs = file.inputs.iter().filter_map(|i| self.input(i, &roles)).collect();
         let actions = file.actions.iter().filter_map(|a| self.action(a)).collect();
         let view = file.view.as_ref().map(|v| self.view(v)).unwrap_or_default();
@@ -179,6 +201,7 @@ impl Reader<'_> {
             actions,
             view,
             functions,
+            settings,
         }
     }
 
@@ -214,6 +237,37 @@ impl Reader<'_> {
             return None;
         };
         Some(FactDecl { name, args, scope, says: text.value.says.clone(), origin })
+    }
+
+    /// A setting, which is a fact of the kb too.
+    fn setting(&mut self, text: &Spanned<SettingText>, facts: &mut Vec<FactDecl>) -> Option<Setting> {
+        let origin = self.at(&text.referenced);
+        let (name, args) = self.form(&text.value.form, &origin)?;
+        let [Arg::Sort(sort)] = args.as_slice() else {
+            let d = Diagnostic::error("O009", origin, format!("`{}` is no setting", text.value.form));
+            self.diagnostics.push(d.help("a setting has one value: write `form: NAME(SORT)`"));
+            return None;
+        };
+        let setting = Setting { name: name.clone(), sort: sort.clone(), default: Term::Int(0), means: text.value.means.clone(), origin: origin.clone() };
+        let word = match &text.value.default {
+            Scalar::Number(n) => n.to_string(),
+            Scalar::Word(w) => w.clone(),
+        };
+        if facts.iter().any(|f| f.name == name && f.args.len() == 1) {
+            let d = Diagnostic::error("O009", origin, format!("`{}` is declared as a fact too", text.value.form));
+            self.diagnostics.push(d.help("a setting is a fact of the kb already: take it out of `facts`"));
+            return None;
+        }
+        match setting.value(&word, &self.sorts) {
+            Ok(default) => {
+                facts.push(FactDecl { name, args, scope: Scope::Kb, says: Some(text.value.means.clone()), origin });
+                Some(Setting { default, ..setting })
+            }
+            Err(e) => {
+                self.diagnostics.push(Diagnostic::error("O009", origin, format!("the default of {e}")).help("the default is a value of the setting's sort"));
+                None
+            }
+        }
     }
 
     fn input(&mut self, text: &Spanned<InputText>, roles: &BTreeMap<Name, Role>) -> Option<InputForm> {

@@ -518,7 +518,7 @@ impl Engine {
     pub(super) fn speaker<'a>(&self, key: &'a SessionKey, role: &'a str) -> Result<Speaker<'a>, TurnError> {
         let until = Deadline::after(self.options.turn.time);
         self.check_role(role)?;
-        self.sites.begin(&*self.store, &key.site, &self.domain.facts, self.options.clock.now())?;
+        self.sites.begin(&*self.store, &key.site, &self.domain, self.options.clock.now())?;
         Ok(Speaker { key, role, until, gate: None })
     }
 
@@ -587,7 +587,11 @@ impl Engine {
     fn provenance<'a>(&'a self, opened: &'a Opened, shared: &'a [Fact]) -> impl Fn(&Atom) -> String + 'a {
         move |atom: &Atom| {
             let fact = opened.facts.iter().chain(shared).find(|f| f.atom == *atom);
-            let written = || self.domain.origins.get(atom).map(|o| format!("{}:{}", o.file, o.line)).unwrap_or_default();
+            let written = || match (self.domain.origins.get(atom), self.domain.ontology.setting_of(atom)) {
+                (Some(o), _) => format!("{}:{}", o.file, o.line),
+                (None, Some(s)) => format!("a setting of the site, {}:{}", s.origin.file, s.origin.line),
+                (None, None) => String::new(),
+            };
             fact.map_or_else(written, |f| record::provenance_text(&f.provenance, &self.domain.ontology))
         }
     }

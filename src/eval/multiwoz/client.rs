@@ -62,10 +62,7 @@ impl Client {
         let load = |found: Vec<crate::diag::Diagnostic>| MultiwozError::Rules(found.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "));
         let mut domain = Domain::load(files, DOMAIN).map_err(load)?;
         if manner == Manner::Volunteers {
-            let mut facts = domain.facts.to_vec();
-            facts.push(Atom::new("volunteers", vec![]));
-            facts.sort();
-            domain.facts = Arc::new(facts);
+            domain.settle("contacts=unasked").map_err(MultiwozError::Rules)?;
         }
         // Bookings come about, as they mostly did in the recorded conversations.
         for function in &mut Arc::make_mut(&mut domain.ontology).functions {

@@ -45,7 +45,7 @@ pub fn domain(program: &Program, files: &Files) -> Result<Domain, Vec<Diagnostic
         ontology.title = program.name.clone();
         ontology.functions = functions;
     })?;
-    domain.facts = Arc::new(found.origins.keys().cloned().collect());
+    domain.begin_with(found.origins.keys().cloned().collect());
     domain.origins = Arc::new(found.origins);
     domain.guards = Arc::new(found.guards);
     domain.program = Some(Arc::new(program));

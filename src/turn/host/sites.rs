@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::domain::Domain;
 use crate::facts::{Installed, Snapshot, Store};
 use crate::render::Render;
-use crate::term::{Atom, Name};
+use crate::term::Name;
 use crate::turn::TurnError;
 use crate::understand::Understand;
 
@@ -33,13 +33,23 @@ pub struct Sites {
 }
 
 impl Sites {
-    /// Begins the site if it is new; comparing the facts of one that is known costs more than a turn, so once is enough.
-    pub fn begin(&self, store: &dyn Store, site: &Name, facts: &[Atom], at: i64) -> Result<(), TurnError> {
+    /// Begins the site if it is new, and settles what is to be settled for it; comparing the facts of one that is known costs more than a turn,
+    /// so once is enough.
+    pub fn begin(&self, store: &dyn Store, site: &Name, domain: &Domain, at: i64) -> Result<(), TurnError> {
         if self.begun.lock().unwrap_or_else(PoisonError::into_inner).contains(site) {
             return Ok(());
         }
-        if let Installed::Differs { added, removed } = store.install(site, facts, at)? {
-            tracing::warn!(%site, added, removed, "the site goes on with the facts it began with: the domain's files changed since (`duologue store rebase` brings them in)");
+        if let Installed::Differs(base) = store.install(site, &domain.facts, at)? {
+            let settled = domain.settled_for(&base);
+            if settled != base {
+                store.rebase(site, &settled, at)?;
+            }
+            let (site_has, files_have) = (BTreeSet::from_iter(&settled), domain.ontology.with_settings(&domain.facts, &domain.settled, &settled));
+            let files_have = BTreeSet::from_iter(&files_have);
+            let (added, removed) = (files_have.difference(&site_has).count(), site_has.difference(&files_have).count());
+            if added + removed > 0 {
+                tracing::warn!(%site, added, removed, "the site goes on with the facts it began with: the domain's files changed since (`duologue store rebase` brings them in)");
+            }
         }
         self.has_begun(site);
         Ok(())
