@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD_NO_PAD as BASE64;
+
 use super::weights::Weights;
 use super::{Learned, RoleModel};
 
 const VERSION: &str = "duologue-model-1";
-const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 impl Learned {
     /// The text of the model's file.
@@ -21,7 +23,7 @@ impl Learned {
             model.mention.write(&mut bytes);
             model.act.write(&mut bytes);
         }
-        format!("{VERSION}\n{}\n", encode(&bytes))
+        format!("{VERSION}\n{}\n", BASE64.encode(&bytes))
     }
 
     /// Reads a model's file; `None` if it is of another version or damaged.
@@ -30,7 +32,7 @@ impl Learned {
         if lines.next()? != VERSION {
             return None;
         }
-        let bytes = decode(lines.next()?.as_bytes())?;
+        let bytes = BASE64.decode(lines.next()?).ok()?;
         let mut rest = bytes.as_slice();
         let (source, after) = rest.split_first_chunk::<8>()?;
         let mut out = Self { source: u64::from_le_bytes(*source), roles: BTreeMap::new() };
@@ -75,52 +77,9 @@ fn read_texts(bytes: &mut &[u8]) -> Option<Vec<String>> {
     Some(out)
 }
 
-fn encode(bytes: &[u8]) -> String {
-    let mut out = String::with_capacity(bytes.len() * 4 / 3 + 4);
-    for chunk in bytes.chunks(3) {
-        let mut bits = 0u32;
-        for k in 0..3 {
-            bits = bits << 8 | u32::from(chunk.get(k).copied().unwrap_or(0));
-        }
-        for k in 0..=chunk.len() {
-            let digit = (bits >> (18 - 6 * k)) & 63;
-            out.push(DIGITS.get(digit as usize).map_or('A', |d| char::from(*d)));
-        }
-    }
-    out
-}
-
-fn decode(text: &[u8]) -> Option<Vec<u8>> {
-    let mut value = [255u8; 256];
-    for (i, d) in DIGITS.iter().enumerate() {
-        *value.get_mut(usize::from(*d))? = u8::try_from(i).ok()?;
-    }
-    let mut out = Vec::with_capacity(text.len() * 3 / 4);
-    for chunk in text.chunks(4) {
-        let mut bits = 0u32;
-        for k in 0..4 {
-            let digit = chunk.get(k).map_or(Some(0), |c| value.get(usize::from(*c)).copied().filter(|v| *v < 64))?;
-            bits = bits << 6 | u32::from(digit);
-        }
-        for k in 0..chunk.len().checked_sub(1)? {
-            out.push(u8::try_from((bits >> (16 - 8 * k)) & 255).ok()?);
-        }
-    }
-    Some(out)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn bytes_survive_base_64() {
-        for n in 0..20u8 {
-            let bytes: Vec<u8> = (0..n).map(|i| i.wrapping_mul(37)).collect();
-            assert_eq!(decode(encode(&bytes).as_bytes()), Some(bytes));
-        }
-        assert_eq!(decode(b"??"), None);
-    }
 
     #[test]
     fn a_model_survives_its_file_and_a_damaged_file_is_none() {
