@@ -9,6 +9,7 @@ pub mod learn;
 pub mod metrics;
 pub mod multiwoz;
 pub mod nlu;
+pub mod reason;
 pub mod refine;
 pub mod rehearse;
 pub mod render;

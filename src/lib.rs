@@ -21,6 +21,7 @@ pub mod ontology;
 pub mod domain;
 pub mod facts;
 pub mod reason;
+pub mod reasoning;
 pub mod understand;
 pub mod link;
 pub mod render;

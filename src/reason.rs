@@ -9,6 +9,7 @@ mod complaints;
 mod conflict;
 mod decide;
 pub mod eval;
+pub mod models;
 mod outcome;
 pub mod proof;
 pub mod reflect;

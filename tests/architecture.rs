@@ -70,7 +70,7 @@ fn authoring_languages_do_not_know_the_turn() {
 }
 
 /// Which module may import which, in reading order: rows only point upwards, but for those that say why not.
-const MAY_IMPORT: [(&str, &str); 19] = [
+const MAY_IMPORT: [(&str, &str); 20] = [
     ("diag", ""),
     ("text", ""),
     ("term", ""),
@@ -87,11 +87,12 @@ const MAY_IMPORT: [(&str, &str); 19] = [
     // The built-in lowering of a flow is asked for the domain that it makes.
     ("lang", "diag term ontology ir domain"),
     ("domain", "diag term ontology reason llm ir understand render"),
+    ("reasoning", "diag term reason domain"),
     // Of `llm` only what an exchange used, for the record.
     ("turn", "term conversation ontology facts reason llm act ir understand render domain"),
     // The universe that a domain is verified in is read where it is searched.
     ("check", "diag term conversation ontology reason understand render domain eval"),
-    ("eval", "diag text term conversation ontology facts reason llm act ir understand render lang domain turn"),
+    ("eval", "diag text term conversation ontology facts reason reasoning llm act ir understand render lang domain turn"),
     ("cli", "diag term ontology facts reason llm link ir understand render lang domain turn check eval"),
 ];
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::common::{Failure, How, Listen, Place, model_of};
 use crate::domain::Domain;
-use crate::eval::{dialogues, multiwoz, nlu, render, star, understand};
+use crate::eval::{dialogues, multiwoz, nlu, reason, render, star, understand};
 use crate::facts::MemoryStore;
 use crate::llm::BlockingModel;
 use crate::reason::Reasoner;
@@ -29,6 +29,39 @@ enum What {
     Star(Star),
     /// MultiWOZ: inform, success, BLEU and combined, beside what trivial systems reach.
     Multiwoz(Multiwoz),
+    /// Reasoning over what is told: answers with proofs, by a profile of kb/reason/.
+    Reason(Reasoned),
+}
+
+/// Arguments of `eval reason`.
+#[derive(clap::Args)]
+#[command(
+    after_help = "Examples:\n  duologue eval reason proofwriter --data proofwriter.jsonl\n  duologue eval reason proofwriter --data proofwriter.jsonl --parses given=given/proofwriter.jsonl --predictions out.jsonl"
+)]
+struct Reasoned {
+    /// The profile: its modules, semantics and answers.
+    set: String,
+    /// Items as JSON lines (docs/reasoning.md).
+    #[arg(long, num_args = 1.., required = true)]
+    data: Vec<PathBuf>,
+    /// `none`: the text is read; `given=FILE`: formal text that was written for it.
+    #[arg(long, default_value = "none")]
+    parses: String,
+    /// Write the answers here, one JSON object a line.
+    #[arg(long)]
+    predictions: Option<PathBuf>,
+    /// Which engines decide.
+    #[arg(long, value_enum, default_value = "fast")]
+    reasoner: How,
+    /// Threads; if unsaid, as many as the machine has.
+    #[arg(long)]
+    jobs: Option<usize>,
+    /// Take profiles and rules from the folders kb/ and rules/ below this one instead of the built-in ones.
+    #[arg(long)]
+    root: Option<PathBuf>,
+    /// As JSON.
+    #[arg(long)]
+    json: bool,
 }
 
 /// Arguments of `eval multiwoz`.
@@ -202,6 +235,29 @@ pub fn run(a: &Arguments) -> Result<bool, Failure> {
                 println!("{}", serde_json::to_string_pretty(&report).unwrap_or_default());
             } else {
                 print!("{}", report.table());
+            }
+            Ok(true)
+        }
+        What::Reason(r) => {
+            let parses = match r.parses.split_once('=') {
+                Some(("given", file)) => reason::Parses::Given(file.into()),
+                None if r.parses == "none" => reason::Parses::Text,
+                _ => return Err(Failure::Other(format!("`{}` is no source of parses: use none or given=FILE", r.parses))),
+            };
+            let args = reason::Args {
+                set: r.set.clone(),
+                data: r.data.clone(),
+                parses,
+                predictions: r.predictions.clone(),
+                reasoner: r.reasoner.into(),
+                jobs: r.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from)),
+                files: r.root.as_deref().map_or_else(crate::domain::Files::built_in, crate::domain::Files::folder),
+            };
+            let report = reason::run(&args).map_err(|e| Failure::Other(e.to_string()))?;
+            if r.json {
+                println!("{}", serde_json::to_string_pretty(&report).unwrap_or_default());
+            } else {
+                print!("{report}");
             }
             Ok(true)
         }

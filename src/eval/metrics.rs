@@ -79,6 +79,19 @@ pub struct Interval {
     pub high: f64,
 }
 
+/// The interval of a share by Wilson's formula, in percent: right for small samples and shares near 100.
+#[expect(clippy::cast_precision_loss, reason = "counts of examples")]
+pub fn wilson(right: usize, n: usize) -> Interval {
+    if n == 0 {
+        return Interval { low: 0.0, high: 100.0 };
+    }
+    let (n, z) = (n as f64, 1.959_964);
+    let p = right as f64 / n;
+    let middle = (p + z * z / (2.0 * n)) / (1.0 + z * z / n);
+    let half = z / (1.0 + z * z / n) * (p * (1.0 - p) / n + z * z / (4.0 * n * n)).sqrt();
+    Interval { low: 100.0 * (middle - half).max(0.0), high: 100.0 * (middle + half).min(1.0) }
+}
+
 /// A small, seeded source of numbers, so that an interval is the same on every run.
 #[derive(Clone, Debug)]
 pub struct Dice(u64);

@@ -3,14 +3,16 @@
 
 pub mod ast;
 
+use std::collections::BTreeMap;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use clingo::{ClingoError, Control, Part, ShowType, SolveHandle, SolveMode, SolveResult, SolverLiteral, Symbol, SymbolType};
+use clingo::{ClingoError, Control, Part, ShowType, Signature, SolveHandle, SolveMode, SolveResult, SolverLiteral, Symbol, SymbolType};
 
+use super::models::Found;
 use crate::term::{Atom, Name, Term};
 
 /// What clingo said about a program.
@@ -225,6 +227,65 @@ fn refuted(control: Control, assumed: &[SolverLiteral]) -> Result<(Control, Opti
     })();
     let control = handle.close().map_err(|e| failed(&e))?;
     Ok((control, found.map_err(|e| failed(&e))?))
+}
+
+/// A program that is grounded once and asked several times.
+#[derive(Debug)]
+pub struct Ground {
+    control: Option<Control>,
+    open: BTreeMap<Atom, SolverLiteral>,
+}
+
+impl Ground {
+    /// Reads and grounds a program with facts; atoms of the predicates in `open` may be assumed.
+    pub fn new(program: &str, facts: &[Atom], open: &[(&str, u32)]) -> Result<Self, SolveError> {
+        let held = tables();
+        let mut control = clingo::control(vec!["--models=1".into(), "--warn=none".into()]).map_err(|e| failed(&e))?;
+        let grounded = ground(&mut control, program, facts);
+        drop(held);
+        if let Err(e) = grounded {
+            let facts: String = facts.iter().map(|f| format!("{f}.\n")).collect();
+            let told: Vec<String> = messages(&format!("{program}\n{facts}")).into_iter().filter(|m| m.error).map(|m| m.text).collect();
+            return Err(if told.is_empty() { failed(&e) } else { SolveError::Failed(told.join("; ")) });
+        }
+        let _held = tables();
+        let mut literals = BTreeMap::new();
+        let atoms = control.symbolic_atoms().map_err(|e| failed(&e))?;
+        for (name, arity) in open {
+            let signature = Signature::new(name, *arity, true).map_err(|e| failed(&e))?;
+            for i in atoms.iter_with_signature(signature).map_err(|e| failed(&e))? {
+                literals.insert(atom(i.symbol().map_err(|e| failed(&e))?)?, i.literal().map_err(|e| failed(&e))?);
+            }
+        }
+        Ok(Self { control: Some(control), open: literals })
+    }
+
+    /// A model in which all of these hold, or those among them that exclude one.
+    pub fn under(&mut self, assumed: &[Atom], limit: Duration) -> Result<Found, SolveError> {
+        let literal = |a: &Atom| self.open.get(a).copied().ok_or_else(|| SolveError::Failed(format!("`{a}` cannot be assumed")));
+        let literals: Vec<SolverLiteral> = assumed.iter().map(literal).collect::<Result<_, _>>()?;
+        let gone = || SolveError::Failed("the program was given up after a failure".into());
+        let control = self.control.take().ok_or_else(gone)?;
+        let mut handle = control.solve(SolveMode::ASYNC | SolveMode::YIELD, &literals).map_err(|e| failed(&e))?;
+        let found = (|| {
+            handle.resume().map_err(|e| failed(&e))?;
+            if !handle.wait(limit) {
+                handle.cancel().map_err(|e| failed(&e))?;
+                return Err(SolveError::Timeout(limit));
+            }
+            if let Some(model) = handle.model().map_err(|e| failed(&e))? {
+                let symbols = model.symbols(ShowType::SHOWN).map_err(|e| failed(&e))?;
+                let mut atoms = symbols.into_iter().map(atom).collect::<Result<Vec<_>, _>>()?;
+                atoms.sort();
+                return Ok(Found::Model(atoms));
+            }
+            // An empty core means that there is no model whatever is assumed.
+            let core = handle.core().map_err(|e| failed(&e))?;
+            Ok(Found::Refuted(assumed.iter().zip(&literals).filter(|(_, l)| core.contains(l)).map(|(a, _)| a.clone()).collect()))
+        })();
+        self.control = Some(handle.close().map_err(|e| failed(&e))?);
+        found
+    }
 }
 
 fn atom(s: Symbol) -> Result<Atom, SolveError> {

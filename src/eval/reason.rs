@@ -1,0 +1,258 @@
+//! Reasoning sets: items with questions, read from text or given parses, answered by a profile's rules, and scored.
+
+mod report;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+
+use crate::domain::Files;
+use crate::reason::{Budget, Reasoner};
+use crate::reasoning::given::{self, Read};
+use crate::reasoning::told::Reading;
+use crate::reasoning::{Answer, Engine, Question, Status, Theory, english};
+use crate::term::Atom;
+
+pub use report::Report;
+
+/// What is evaluated.
+#[derive(Clone, Debug)]
+pub struct Args {
+    /// The profile.
+    pub set: String,
+    /// Items, one a line.
+    pub data: Vec<PathBuf>,
+    /// Where what they tell and ask is read from.
+    pub parses: Parses,
+    /// Where predictions are written.
+    pub predictions: Option<PathBuf>,
+    /// Which engines decide.
+    pub reasoner: Reasoner,
+    /// Threads.
+    pub jobs: usize,
+    /// The profile's files.
+    pub files: Files,
+}
+
+/// Where what items tell and ask is read from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Parses {
+    /// Their text.
+    Text,
+    /// Formal text that was written for them.
+    Given(PathBuf),
+}
+
+/// An item of a set.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Item {
+    /// Unique in the file.
+    pub id: String,
+    /// The group that is reported by itself.
+    pub task: String,
+    /// What is told, by line.
+    #[serde(default)]
+    pub text: Vec<String>,
+    /// What is given as atoms.
+    #[serde(default)]
+    pub facts: Vec<String>,
+    /// What is asked.
+    pub questions: Vec<Asked>,
+}
+
+/// A question of an item.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Asked {
+    /// Its number, from 1.
+    pub n: u32,
+    /// Its words.
+    pub ask: String,
+    /// `A) …`
+    #[serde(default)]
+    pub options: Vec<String>,
+    /// It is asked when so many lines have been told.
+    pub after: Option<usize>,
+    /// What is right, if that is known.
+    pub answer: Option<String>,
+    /// Lines that every right proof names.
+    #[serde(default)]
+    pub support: Vec<usize>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+struct Given {
+    id: String,
+    n: u32,
+    #[serde(default)]
+    program: String,
+    #[serde(default)]
+    premises: Vec<String>,
+    #[serde(default)]
+    conclusion: String,
+}
+
+/// What was answered to one question: a line of the predictions, and what the report needs beside it.
+#[derive(Clone, Debug, Serialize)]
+pub struct Prediction {
+    /// The item.
+    pub id: String,
+    /// The question.
+    pub n: u32,
+    /// The group.
+    pub task: String,
+    /// The answer; none unless the status is `answered`.
+    pub answer: Option<String>,
+    /// How it ended.
+    pub status: Status,
+    /// The told lines that the proof names.
+    pub support: Vec<usize>,
+    /// The proof, or what is wrong.
+    pub proof: Vec<String>,
+    /// What was made of the text.
+    pub read: Vec<String>,
+    #[serde(skip)]
+    expected: Option<(String, Vec<usize>)>,
+    #[serde(skip)]
+    repaired: usize,
+    #[serde(skip)]
+    unread: Vec<String>,
+    #[serde(skip)]
+    time: Duration,
+}
+
+/// Why nothing was evaluated.
+#[derive(Debug, thiserror::Error)]
+pub enum Failed {
+    /// A file cannot be read or written.
+    #[error("{0}: {1}")]
+    File(String, String),
+    /// The profile is not in order.
+    #[error("the profile `{0}` cannot be used:\n{1}")]
+    Profile(String, String),
+}
+
+fn lines<T: for<'de> Deserialize<'de>>(path: &Path) -> Result<Vec<T>, Failed> {
+    let at = |e: &dyn std::fmt::Display| Failed::File(path.display().to_string(), e.to_string());
+    let text = std::fs::read_to_string(path).map_err(|e| at(&e))?;
+    let read = |(n, l): (usize, &str)| serde_json::from_str(l).map_err(|e| at(&format!("line {}: {e}", n + 1)));
+    text.lines().enumerate().filter(|(_, l)| !l.trim().is_empty()).map(read).collect()
+}
+
+/// Evaluates a set.
+pub fn run(args: &Args) -> Result<Report, Failed> {
+    let wrong = |found: Vec<crate::diag::Diagnostic>| {
+        let all: Vec<String> =
+            found.iter().map(|d| format!("{}: {}{}", d.origin, d.message, d.help.as_ref().map_or_else(String::new, |h| format!(" ({h})")))).collect();
+        Failed::Profile(args.set.clone(), all.join("\n"))
+    };
+    let engine = Engine::load(&args.files, &args.set).map_err(wrong)?;
+    let reader = english::Reader::load(&args.files, &engine.profile).map_err(wrong)?;
+    let mut items: Vec<Item> = vec![];
+    for path in &args.data {
+        items.extend(lines(path)?);
+    }
+    let given: Option<BTreeMap<(String, u32), Given>> = match &args.parses {
+        Parses::Text => None,
+        Parses::Given(path) => Some(lines::<Given>(path)?.into_iter().map(|g| ((g.id.clone(), g.n), g)).collect()),
+    };
+    let began = Instant::now();
+    let (next, done) = (AtomicUsize::new(0), Mutex::new(vec![]));
+    std::thread::scope(|scope| {
+        for _ in 0..args.jobs.max(1) {
+            scope.spawn(|| {
+                while let Some((at, item)) = Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|at| Some((at, items.get(at)?))) {
+                    let found = answered(&engine, &reader, item, given.as_ref(), args.reasoner);
+                    if let Ok(mut done) = done.lock() {
+                        done.push((at, found));
+                    }
+                }
+            });
+        }
+    });
+    let mut done = done.into_inner().unwrap_or_default();
+    done.sort_by_key(|(at, _)| *at);
+    let predictions: Vec<Prediction> = done.into_iter().flat_map(|(_, p)| p).collect();
+    if let Some(path) = &args.predictions {
+        let text: String = predictions.iter().filter_map(|p| serde_json::to_string(p).ok()).map(|l| l + "\n").collect();
+        std::fs::write(path, text).map_err(|e| Failed::File(path.display().to_string(), e.to_string()))?;
+    }
+    Ok(Report::of(&args.set, &engine.profile, &predictions, began.elapsed()))
+}
+
+fn answered(engine: &Engine, reader: &english::Reader, item: &Item, given: Option<&BTreeMap<(String, u32), Given>>, how: Reasoner) -> Vec<Prediction> {
+    let began = Instant::now();
+    let mut whole = if given.is_none() { reader.tell(&item.text) } else { Theory::default() };
+    // Reading the story is shared among its questions.
+    let reading = began.elapsed() / u32::try_from(item.questions.len().max(1)).unwrap_or(1);
+    whole.given = item.facts.iter().filter_map(|f| Atom::parse(f).ok()).collect();
+    item.questions
+        .iter()
+        .map(|q| {
+            let began = Instant::now();
+            let (mut read, parsed) = match given {
+                None => {
+                    let theory = Theory { told: whole.told.iter().filter(|t| q.after.is_none_or(|a| t.line <= a)).cloned().collect(), ..whole.clone() };
+                    let question = Some(reader.ask(&theory, &q.ask, &q.options));
+                    (Read { theory, question, ..Read::default() }, true)
+                }
+                Some(all) => match all.get(&(item.id.clone(), q.n)) {
+                    Some(g) if g.program.is_empty() => (given::formulas(&g.premises, &g.conclusion), true),
+                    Some(g) => (given::program(&g.program), true),
+                    None => (Read::default(), false),
+                },
+            };
+            if let Some(asked) = &mut read.question {
+                asked.text.clone_from(&q.ask);
+            }
+            let answer = if parsed { answer(engine, &read, &q.options, how) } else { Answer::none(Status::Unread, "no parse is given") };
+            let unread = if answer.status == Status::Unread { unread(&read) } else { vec![] };
+            Prediction {
+                id: item.id.clone(),
+                n: q.n,
+                task: item.task.clone(),
+                answer: answer.value.filter(|_| answer.status == Status::Answered),
+                status: answer.status,
+                support: answer.support,
+                proof: answer.proof,
+                read: read.theory.told.iter().map(|t| t.reading.to_string()).chain(read.question.iter().map(Question::read)).collect(),
+                expected: q.answer.clone().map(|a| (a, q.support.clone())),
+                repaired: read.repaired,
+                unread,
+                time: began.elapsed() + reading,
+            }
+        })
+        .collect()
+}
+
+fn answer(engine: &Engine, read: &Read, options: &[String], how: Reasoner) -> Answer {
+    if let Some(f) = read.faults.first() {
+        return Answer::none(Status::Unread, f.to_string());
+    }
+    if let Some(words) = read.theory.unread().next() {
+        return Answer::none(Status::Unread, format!("not understood: {words}"));
+    }
+    let Some(question) = &read.question else { return Answer::none(Status::Unread, "no question is read") };
+    let found = engine.answer(&read.theory, question, how, &Budget::default());
+    // Among options, the answer is the letter of the one that says it.
+    let letter = |value: &String| {
+        let of = |o: &String| o.split_once(')').filter(|(l, text)| text.trim().eq_ignore_ascii_case(value) || l == value).map(|(l, _)| l.to_owned());
+        options.iter().find_map(of).unwrap_or_else(|| value.clone())
+    };
+    Answer { value: found.value.as_ref().map(letter), ..found }
+}
+
+/// What could not be read: the words, or for formal text what is wrong.
+fn unread(read: &Read) -> Vec<String> {
+    let mut out: BTreeSet<String> = read.theory.told.iter().filter_map(|t| if let Reading::Unread(w) = &t.reading { Some(w.clone()) } else { None }).collect();
+    if !read.faults.is_empty() {
+        out = read.faults.iter().map(|f| f.message.clone()).collect();
+    }
+    if let Some(crate::reasoning::Goal::Unread(w)) = read.question.as_ref().map(|q| &q.goal) {
+        out.insert(w.clone());
+    }
+    out.into_iter().collect()
+}

@@ -1,0 +1,167 @@
+//! From what was told and asked to an answer: the profile's rules decide, and the answer carries its proof.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use super::models;
+use super::profile::{Changes, Models, Profile, World};
+use super::told::{Goal, PREDICATES, Question, Reading, Theory, facts};
+use crate::diag::{Diagnostic, Source};
+use crate::domain::Files;
+use crate::reason::{Base, Because, Budget, By, Outcome, Proof, ReasonError, Reasoner, Rules, Scope, Signature, decide};
+use crate::term::{Atom, Name, Term};
+
+/// How a question ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// With an answer.
+    Answered,
+    /// Words of it, or of what was told, could not be read.
+    Unread,
+    /// The rules leave it open.
+    Undecided,
+    /// A limit was reached.
+    OverBudget,
+}
+
+/// An answer with what it rests on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// How it ended.
+    pub status: Status,
+    /// The answer in the profile's words, if there is one.
+    pub value: Option<String>,
+    /// The told lines that it rests on, sorted.
+    pub support: Vec<usize>,
+    /// The steps of the proof, in words; what is wrong, where there is no answer.
+    pub proof: Vec<String>,
+}
+
+impl Answer {
+    /// No answer, and why.
+    pub fn none(status: Status, why: impl Into<String>) -> Self {
+        Self { status, value: None, support: vec![], proof: vec![why.into()] }
+    }
+}
+
+/// A profile's rules, ready to answer.
+#[derive(Debug)]
+pub struct Engine {
+    /// The profile.
+    pub profile: Profile,
+    rules: Decided,
+}
+
+/// How a profile's rules are asked.
+#[derive(Debug)]
+enum Decided {
+    /// They have one model.
+    One(Base),
+    /// They leave choices: their text, for clingo.
+    Many(String),
+}
+
+impl Engine {
+    /// Loads a profile with its modules.
+    pub fn load(files: &Files, name: &str) -> Result<Self, Vec<Diagnostic>> {
+        let profile = Profile::load(files, name)?;
+        let paths = profile.modules.iter().map(|m| format!("rules/reason/{m}.lp"));
+        let sources: Vec<Source> = paths.filter_map(|p| files.read(&p).map(|text| Source::new(&p, &text))).collect();
+        if profile.semantics.models == Models::Many {
+            let text: Vec<&str> = sources.iter().map(|s| &*s.text).collect();
+            let rules = Decided::Many(text.join("\n"));
+            return Ok(Self { profile, rules });
+        }
+        let signature = Signature {
+            stored: [((Name::from("semantics"), 2), Scope::Kb)].into_iter().collect(),
+            turn: PREDICATES.iter().map(|(n, a)| (Name::from(*n), *a)).collect(),
+        };
+        let rules = Arc::new(Rules::load(&sources, &signature)?);
+        let base = Base::build(&rules, &semantics(&profile), &[])
+            .map_err(|e| vec![Diagnostic::error("R004", Source::new(&Profile::file(name), "").origin(0..0), e.to_string())])?;
+        Ok(Self { profile, rules: Decided::One(base) })
+    }
+
+    /// Answers a question about a theory.
+    pub fn answer(&self, theory: &Theory, question: &Question, how: Reasoner, budget: &Budget) -> Answer {
+        if let Goal::Unread(words) = &question.goal {
+            return Answer::none(Status::Unread, format!("not understood: {words}"));
+        }
+        let base = match &self.rules {
+            Decided::Many(rules) => return models::answer(rules, &self.profile, theory, question, budget),
+            Decided::One(base) => base,
+        };
+        if let Some(t) = theory.told.iter().find(|t| matches!(t.reading, Reading::Formula(_))) {
+            return Answer::none(Status::Undecided, format!("the profile's rules take no formula: line {} is one", t.line));
+        }
+        match decide(base, &facts(theory, Some(question), self.profile.semantics.contraposition), how, budget) {
+            Ok(outcome) => self.of_outcome(&outcome),
+            Err(e @ ReasonError::OverBudget { .. }) => Answer::none(Status::OverBudget, e.to_string()),
+            Err(e) => Answer::none(Status::Undecided, e.to_string()),
+        }
+    }
+
+    /// What the rules derived as the answer: `answer(Value)`, one or several, or `answer(Place,Value)` in order.
+    fn of_outcome(&self, outcome: &Outcome) -> Answer {
+        let mut found: Vec<(&Term, &Atom)> = outcome.shown().iter().filter(|a| &*a.name == "answer").filter_map(|a| Some((a.args.first()?, a))).collect();
+        found.sort();
+        if found.is_empty() {
+            return Answer::none(Status::Undecided, "no rule of the profile answers this");
+        }
+        let words: Vec<String> = found.iter().filter_map(|(_, a)| a.args.last()).map(|t| self.word(t)).collect();
+        let (mut support, mut proof, mut seen) = (BTreeSet::new(), vec![], BTreeSet::new());
+        for (_, a) in &found {
+            if let Some(p) = outcome.why(a) {
+                steps(&p, &mut support, &mut proof, &mut seen);
+            }
+        }
+        let value = words.join(self.profile.answer.separator.as_deref().unwrap_or(","));
+        Answer { status: Status::Answered, value: Some(value), support: support.into_iter().collect(), proof }
+    }
+
+    /// The profile's word for a value.
+    fn word(&self, value: &Term) -> String {
+        self.profile.word(value.as_name().map_or_else(|| value.to_string(), str::to_owned))
+    }
+}
+
+/// The told lines below a proof, and its steps in words, each once and reasons first.
+fn steps(p: &Proof, support: &mut BTreeSet<usize>, out: &mut Vec<String>, seen: &mut BTreeSet<Atom>) {
+    if !seen.insert(p.atom.clone()) {
+        return;
+    }
+    if &*p.atom.name == "told"
+        && let Some(line) = p.atom.args.get(1).and_then(Term::as_int).and_then(|n| usize::try_from(n).ok())
+    {
+        support.insert(line);
+    }
+    if let By::Rule { rule, because } = &p.by {
+        because.iter().for_each(|b| reasons(b, support, out, seen));
+        if !rule.reading.is_empty() {
+            out.push(rule.reading.clone());
+        }
+    }
+}
+
+fn reasons(b: &Because, support: &mut BTreeSet<usize>, out: &mut Vec<String>, seen: &mut BTreeSet<Atom>) {
+    match b {
+        Because::Holds { proof } => steps(proof, support, out, seen),
+        Because::Aggregate { elements, .. } => elements.iter().flat_map(|e| &e.because).for_each(|b| reasons(b, support, out, seen)),
+        Because::All { instances, .. } => instances.iter().flatten().for_each(|b| reasons(b, support, out, seen)),
+        Because::Absent { .. } | Because::Test { .. } => {}
+    }
+}
+
+/// The profile's semantics, as facts that its modules may ask for.
+fn semantics(profile: &Profile) -> Vec<Atom> {
+    let s = &profile.semantics;
+    let all = [
+        ("world", if s.world == World::Open { "open" } else { "closed" }),
+        ("contraposition", if s.contraposition { "on" } else { "off" }),
+        ("changes", if s.changes == Changes::LastWins { "last_wins" } else { "contradict" }),
+    ];
+    all.iter().map(|(k, v)| Atom::new("semantics", vec![Term::constant(k), Term::constant(v)])).collect()
+}

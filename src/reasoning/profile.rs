@@ -1,0 +1,141 @@
+//! Profiles: which reasoning modules hold, under which semantics, and what the answers sound like.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use super::told::Need;
+use crate::diag::{Diagnostic, Origin};
+use crate::domain::Files;
+
+/// A set of data, or a conversation, as data: a file of `kb/reason/`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Profile {
+    /// The modules: files of `rules/reason/`, without the ending.
+    pub modules: Vec<String>,
+    /// How what is told is meant.
+    #[serde(default)]
+    pub semantics: Semantics,
+    /// What answers sound like.
+    #[serde(default)]
+    pub answer: Answers,
+    /// Files of `kb/reason/` that the reader of text has its words from, without the ending.
+    #[serde(default)]
+    pub lexicon: Vec<String>,
+    /// Questions whose given answer is doubted: reported apart, and scored all the same.
+    #[serde(default)]
+    pub disputed: Vec<Disputed>,
+}
+
+/// How what is told is meant.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Semantics {
+    /// Whether what does not follow is unknown or not so.
+    pub world: World,
+    /// Whether a strict rule says by its opposite what it says.
+    pub contraposition: bool,
+    /// How many models are looked at.
+    pub models: Models,
+    /// What several statements about what changes come to.
+    pub changes: Changes,
+}
+
+/// Whether what does not follow is unknown or not so.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub enum World {
+    /// Unknown.
+    #[default]
+    Open,
+    /// Not so.
+    Closed,
+}
+
+/// How many models are looked at.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub enum Models {
+    /// What is told has one: the evaluator finds it.
+    #[default]
+    One,
+    /// What is told leaves choices: clingo tells what holds in all, some or none.
+    Many,
+}
+
+/// What several statements about what changes come to.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum Changes {
+    /// A contradiction.
+    #[default]
+    Contradict,
+    /// The last one holds.
+    LastWins,
+}
+
+/// What answers sound like.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Answers {
+    /// The word for a value that rules derive; where a question has options, the option that says so.
+    pub words: BTreeMap<String, String>,
+    /// What stands between several values.
+    pub separator: Option<String>,
+    /// What the words of a question ask of the option that is its answer: the first phrase that is among them decides.
+    pub need: Vec<(String, Need)>,
+}
+
+/// A question whose given answer is doubted.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Disputed {
+    /// The item.
+    pub id: String,
+    /// The question; all of the item's if unsaid.
+    pub n: Option<u32>,
+    /// Why.
+    pub reason: String,
+}
+
+impl Profile {
+    /// The word for a value that rules derive.
+    pub fn word(&self, value: String) -> String {
+        self.answer.words.get(&value).cloned().unwrap_or(value)
+    }
+
+    /// The file of a profile.
+    pub fn file(name: &str) -> String {
+        format!("kb/reason/{name}.yaml")
+    }
+
+    /// The profiles there are.
+    pub fn names(files: &Files) -> Vec<String> {
+        let all = files.list("kb/reason/", ".yaml");
+        let plain = all.iter().filter_map(|n| n.strip_prefix("kb/reason/")?.strip_suffix(".yaml"));
+        plain.filter(|n| files.read(&Self::file(n)).is_some_and(|t| t.lines().any(|l| l.starts_with("modules:")))).map(str::to_owned).collect()
+    }
+
+    /// Reads a profile by name.
+    pub fn load(files: &Files, name: &str) -> Result<Self, Vec<Diagnostic>> {
+        let file = Self::file(name);
+        let at = |line: u32, column: u32| Origin { file: file.as_str().into(), start: 0, end: 0, line, column };
+        let Some(text) = files.read(&file) else {
+            let help = format!("the profiles here are: {}", Self::names(files).join(", "));
+            return Err(vec![Diagnostic::error("R001", at(1, 1), format!("there is no profile `{name}`")).help(help)]);
+        };
+        let profile: Self = serde_saphyr::from_str(&text).map_err(|e| {
+            let place = e.location().map_or((1, 1), |l| (u32::try_from(l.line()).unwrap_or(1), u32::try_from(l.column()).unwrap_or(1)));
+            vec![Diagnostic::error("R002", at(place.0, place.1), e.to_string()).help("see docs/reasoning.md for what a profile says")]
+        })?;
+        let missing = |kind: &str, name: &String, path: String| {
+            let line = text.lines().position(|l| l.contains(name.as_str())).map_or(1, |n| u32::try_from(n + 1).unwrap_or(1));
+            Diagnostic::error("R003", at(line, 1), format!("there is no {kind} `{name}`")).help(format!("write `{path}`, or name another"))
+        };
+        let modules = profile.modules.iter().map(|m| ("module", m, format!("rules/reason/{m}.lp")));
+        let lexicon = profile.lexicon.iter().map(|m| ("lexicon", m, format!("kb/reason/{m}.yaml")));
+        let found: Vec<Diagnostic> = modules.chain(lexicon).filter(|(_, _, p)| files.read(p).is_none()).map(|(k, m, p)| missing(k, m, p)).collect();
+        if found.is_empty() { Ok(profile) } else { Err(found) }
+    }
+}
