@@ -42,7 +42,6 @@ enum Node {
     Pair(&'static str, i32, i32),
     Size(i32),
     Count(Vec<i32>),
-    Total(Vec<i32>),
     Choose(i32, i32, i32),
 }
 
@@ -101,8 +100,11 @@ impl Grounder<'_> {
             Node::All(of) => ("all", vec![], of.clone()),
             Node::Any(of) => ("any", vec![], of.clone()),
             Node::None(of) => ("none", vec![], of.clone()),
-            Node::Odd(of) => ("odd", vec![], of.clone()),
-            Node::Count(of) => ("count", vec![], of.clone()),
+            Node::Odd(of) => ("odd", vec![int(of.len())], of.clone()),
+            Node::Count(of) => {
+                self.facts.extend(of.iter().enumerate().map(|(k, m)| Atom::new("counted", vec![i(id), int(k), i(*m)])));
+                ("count", vec![int(of.len())], vec![])
+            }
             Node::Same(a, b) => ("same", vec![i(*a), i(*b)], vec![]),
             Node::Compare(op, a, b) => ("compare", vec![Term::constant(op), i(*a), i(*b)], vec![]),
             Node::Const(v) => ("const", vec![v.clone()], vec![]),
@@ -110,12 +112,6 @@ impl Grounder<'_> {
             Node::Call(f, of) => ("call", [vec![Term::Str(f.clone())], of.iter().map(|a| i(*a)).collect()].concat(), vec![]),
             Node::Pair(op, a, b) => (*op, vec![i(*a), i(*b)], vec![]),
             Node::Size(a) => ("size", vec![i(*a)], vec![]),
-            Node::Total(of) => {
-                for (k, a) in of.iter().enumerate() {
-                    self.facts.push(Atom::new("adds", vec![i(id), int(k), i(*a)]));
-                }
-                ("total", vec![], vec![])
-            }
             Node::Choose(c, a, b) => ("choose", vec![i(*c), i(*a), i(*b)], vec![]),
         };
         self.facts.push(Atom::new(name, [vec![i(id)], args].concat()));
@@ -296,7 +292,13 @@ impl Grounder<'_> {
             Value::Mod(a, b) => Node::Pair("rest", self.value(a)?, self.value(b)?),
             Value::Abs(a) => Node::Size(self.value(a)?),
             Value::Count(vars, f) => Node::Count(self.each(vars, &mut |g| g.formula(f))?),
-            Value::Sum(vars, v) => Node::Total(self.each(vars, &mut |g| g.value(v))?),
+            Value::Sum(vars, v) => {
+                let mut total = self.node(Node::Const(Term::Int(0)))?;
+                for part in self.each(vars, &mut |g| g.value(v))? {
+                    total = self.node(Node::Pair("sum", total, part))?;
+                }
+                return Ok(total);
+            }
             Value::If(c, a, b) => Node::Choose(self.formula(c)?, self.value(a)?, self.value(b)?),
             Value::Number(_) | Value::Name(_) => Node::Any(vec![]),
         };

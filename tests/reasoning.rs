@@ -1,0 +1,150 @@
+//! Reasoning over what is told, from given parses in each dialect: answers, least lines, repairs, and faults with their places.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a test that cannot go on must fail loudly"
+)]
+
+use duologue::domain::Files;
+use duologue::reason::{Budget, Reasoner};
+use duologue::reasoning::given::{self, Read};
+use duologue::reasoning::{Answer, Engine, Status};
+
+fn engine(profile: &str) -> Engine {
+    Engine::load(&Files::built_in(), profile).unwrap()
+}
+
+fn answer(engine: &Engine, read: &Read) -> Answer {
+    assert_eq!(read.faults, [], "{read:?}");
+    engine.answer(&read.theory, read.question.as_ref().unwrap(), Reasoner::Confirm, &Budget::default())
+}
+
+fn asked(profile: &str, program: &str) -> Answer {
+    answer(&engine(profile), &given::program(program))
+}
+
+const ISLAND: &str = "Facts:
+Ferry(Otter, True) ::: The Otter is a ferry.
+Blue(Otter, True) ::: The Otter is blue.
+Owns(Ida, Otter, True) ::: Ida owns the Otter.
+Rules:
+Ferry($x, True) >>> Boat($x, True) ::: Ferries are boats.
+Boat($x, True) && Blue($x, True) >>> Fast($x, False) ::: Blue boats are not fast.
+Owns($x, $y, True) && Boat($y, True) >>> Sailor($x, True) ::: Who owns a boat is a sailor.
+Sailor($x, True) && Owns($x, Otter, True) >>> Likes($x, Otter, True) ::: Sailors like the Otter if they own it.
+";
+
+#[test]
+fn rules_with_one_two_and_no_variables_lead_to_three_answers_with_their_lines() {
+    let ask = |query: &str| {
+        let a = asked("proofwriter", &format!("{ISLAND}Query:\n{query}"));
+        (a.value.unwrap(), a.support)
+    };
+    assert_eq!(ask("Fast(Otter, False)"), ("True".into(), vec![1, 2, 4, 5]));
+    assert_eq!(ask("Fast(Otter, True)"), ("False".into(), vec![1, 2, 4, 5]));
+    assert_eq!(ask("Likes(Ida, Otter, True)"), ("True".into(), vec![1, 3, 4, 6, 7]));
+    assert_eq!(ask("Sailor(Otter, True)"), ("Unknown".into(), vec![]));
+    // Rules do not contrapose here: that the Otter is not fast says nothing of what is.
+    assert_eq!(ask("Blue(Ida, False)"), ("Unknown".into(), vec![]));
+    let closed = asked("prontoqa", &format!("{ISLAND}Query:\nSailor(Otter, False)"));
+    assert_eq!(closed.value.as_deref(), Some("False"), "what does not follow is not so, `not a sailor` as little as `a sailor`");
+}
+
+#[test]
+fn a_contradiction_is_an_answer_with_its_lines_and_spoils_nothing_else() {
+    let more = ISLAND.replace("Rules:", "Fast(Otter, True) ::: The Otter is fast.\nRules:");
+    let of = |query: &str| asked("proofwriter", &format!("{more}Query:\n{query}"));
+    let fast = of("Fast(Otter, True)");
+    assert_eq!((fast.value.as_deref(), &*fast.support), (Some("contradiction"), &[1, 2, 4, 5, 6][..]));
+    assert_eq!(of("Boat(Otter, True)").value.as_deref(), Some("True"));
+}
+
+#[test]
+fn formulas_are_entailed_refuted_or_uncertain() {
+    let folio = engine("folio");
+    let premises: Vec<String> = ["∀x (Oak(x) → Tree(x))", "∀x (Tree(x) → ∃y (Root(y) ∧ Has(x, y)))", "Oak(old) ∨ Oak(young)", "¬Oak(young)"].map(str::to_owned).into();
+    let ask = |conclusion: &str| {
+        let a = answer(&folio, &given::formulas(&premises, conclusion));
+        (a.value.unwrap(), a.support, a.proof.iter().any(|p| p.starts_with("bounded")))
+    };
+    assert_eq!(ask("Tree(old)"), ("True".into(), vec![1, 3, 4], true));
+    assert_eq!(ask("∃y (Root(y) ∧ Has(old, y))"), ("True".into(), vec![1, 2, 3, 4], true));
+    assert_eq!(ask("¬∃x Oak(x)"), ("False".into(), vec![3], true));
+    assert_eq!(ask("Tree(young)"), ("Uncertain".into(), vec![], true));
+    let plain = answer(&folio, &given::formulas(&premises[..1], "Tree(old) ⊕ ¬Tree(old)"));
+    assert_eq!((plain.value.as_deref(), plain.support.len()), (Some("True"), 0));
+    assert!(!plain.proof.iter().any(|p| p.starts_with("bounded")), "{plain:?}");
+}
+
+#[test]
+fn faults_are_repaired_where_only_one_repair_is_possible_and_told_elsewhere() {
+    let open = given::formulas(&["∀x (Oak(x) → Tree(x)".to_owned(), "∀x (Oak(x)) → Tree(x)".to_owned()], "Tree(old))");
+    assert_eq!((open.faults.len(), open.repaired), (0, 3));
+    assert_eq!(open.theory.told[0].reading, open.theory.told[1].reading, "both mean the same");
+    let wrong = given::formulas(&["∀x (Oak(x) → ".to_owned()], "Tree(old");
+    assert_eq!(wrong.faults.iter().map(ToString::to_string).collect::<Vec<_>>(), ["line 1, column 14: something is missing at the end"]);
+    let denied = given::program("Rules:\n!Wet($x, True) >>> Dry($x, True)\nFacts:\nWet(Moss, False)\nQuery:\nDry(Moss, True)");
+    assert_eq!((denied.repaired, answer(&engine("proofwriter"), &denied).value.as_deref()), (1, Some("True")));
+}
+
+const SHELF: &str = "Variables:
+atlas [IN] [1, 2, 3]
+bible [IN] [1, 2, 3]
+comic [IN] [1, 2, 3]
+Constraints:
+atlas > bible ::: The atlas is to the right of the bible.
+comic == 1 ::: The comic is the leftmost.
+AllDifferentConstraint([atlas, bible, comic]) ::: Each has its own place.
+Query:
+A) atlas == 2 ::: The atlas is the second.
+B) bible == 2 ::: The bible is the second.
+C) comic == 2 ::: The comic is the second.
+";
+
+#[test]
+fn the_option_that_all_solutions_have_is_the_answer_with_its_least_lines() {
+    let a = asked("deduction", SHELF);
+    assert_eq!((a.value.as_deref(), &*a.support), (Some("B"), &[1, 2, 3][..]));
+    let loose = asked("deduction", &SHELF.replace("comic == 1", "comic != 2"));
+    assert_eq!((loose.status, loose.value), (Status::Undecided, None), "two orders are left: no option is in both");
+    let clash = asked("deduction", &SHELF.replace("comic == 1", "bible == 3"));
+    assert_eq!((clash.status, &*clash.support), (Status::Undecided, &[1, 2][..]), "{:?}", clash.proof);
+}
+
+const GAME: &str = "# Declarations
+guests = EnumSort([Ada, Ben, Cleo])
+days = EnumSort([Monday, Tuesday, Wednesday])
+sings = Function([guests] -> [days])
+paid = Function([guests] -> [bool])
+
+# Constraints
+Distinct([g:guests], sings(g)) ::: one a day
+sings(Ada) < sings(Ben) ::: Ada sings before Ben
+ForAll([g:guests], Implies(paid(g), sings(g) != Monday)) ::: nobody paid sings on Monday
+Count([g:guests], paid(g)) == 2 ::: two are paid
+";
+
+#[test]
+fn games_are_asked_what_must_could_and_cannot_be() {
+    let ask = |question: &str, options: &str| {
+        let lines = options.split("; ").zip(["A", "B", "C"]).map(|(o, l)| format!("{o} ::: ({l})\n")).collect::<String>();
+        asked("lsat", &format!("{GAME}# Options\nQuestion ::: {question}\n{lines}"))
+    };
+    let must = ask("Which one must be true?", "is_valid(sings(Ben) != Monday); is_valid(sings(Cleo) == Monday); is_valid(paid(Cleo))");
+    assert_eq!((must.value.as_deref(), &*must.support), (Some("A"), &[2][..]));
+    let can = ask("Which one could be true?", "is_sat(sings(Ben) == Monday); is_sat(And(paid(Ada), paid(Cleo))); is_sat(Abs(sings(Ada) - sings(Ben)) == 2)");
+    assert_eq!(can.value.as_deref(), Some("C"), "{:?}", can.proof);
+    let except = ask("Each could be true EXCEPT", "is_exception(is_sat(sings(Ben) == Tuesday)); is_exception(is_sat(paid(Ben))); is_exception(is_sat(sings(Ben) == Monday))");
+    assert_eq!(except.value.as_deref(), Some("C"));
+    // The checks leave several; the question says what is meant.
+    let words = ask("Which one of the following cannot be true?", "is_sat(paid(Ben)); is_sat(sings(Ada) == Wednesday); is_sat(sings(Cleo) == Monday)");
+    assert_eq!(words.value.as_deref(), Some("B"));
+    let read = given::program(&GAME.replace("paid(g)", "payed(g)"));
+    assert!(read.faults[0].to_string().starts_with("line 10, column "), "{:?}", read.faults);
+    assert!(read.faults[0].message.contains("did you mean `paid`"), "{:?}", read.faults);
+}
