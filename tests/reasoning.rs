@@ -67,7 +67,8 @@ fn a_contradiction_is_an_answer_with_its_lines_and_spoils_nothing_else() {
 #[test]
 fn formulas_are_entailed_refuted_or_uncertain() {
     let folio = engine("folio");
-    let premises: Vec<String> = ["∀x (Oak(x) → Tree(x))", "∀x (Tree(x) → ∃y (Root(y) ∧ Has(x, y)))", "Oak(old) ∨ Oak(young)", "¬Oak(young)"].map(str::to_owned).into();
+    let premises: Vec<String> =
+        ["∀x (Oak(x) → Tree(x))", "∀x (Tree(x) → ∃y (Root(y) ∧ Has(x, y)))", "Oak(old) ∨ Oak(young)", "¬Oak(young)"].map(str::to_owned).into();
     let ask = |conclusion: &str| {
         let a = answer(&folio, &given::formulas(&premises, conclusion));
         (a.value.unwrap(), a.support, a.proof.iter().any(|p| p.starts_with("bounded")))
@@ -139,7 +140,10 @@ fn games_are_asked_what_must_could_and_cannot_be() {
     assert_eq!((must.value.as_deref(), &*must.support), (Some("A"), &[2][..]));
     let can = ask("Which one could be true?", "is_sat(sings(Ben) == Monday); is_sat(And(paid(Ada), paid(Cleo))); is_sat(Abs(sings(Ada) - sings(Ben)) == 2)");
     assert_eq!(can.value.as_deref(), Some("C"), "{:?}", can.proof);
-    let except = ask("Each could be true EXCEPT", "is_exception(is_sat(sings(Ben) == Tuesday)); is_exception(is_sat(paid(Ben))); is_exception(is_sat(sings(Ben) == Monday))");
+    let except = ask(
+        "Each could be true EXCEPT",
+        "is_exception(is_sat(sings(Ben) == Tuesday)); is_exception(is_sat(paid(Ben))); is_exception(is_sat(sings(Ben) == Monday))",
+    );
     assert_eq!(except.value.as_deref(), Some("C"));
     // The checks leave several; the question says what is meant.
     let words = ask("Which one of the following cannot be true?", "is_sat(paid(Ben)); is_sat(sings(Ada) == Wednesday); is_sat(sings(Cleo) == Monday)");
