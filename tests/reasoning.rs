@@ -12,6 +12,7 @@
 
 use duologue::domain::Files;
 use duologue::reason::{Budget, Reasoner};
+use duologue::reasoning::english::Reader;
 use duologue::reasoning::given::{self, Read};
 use duologue::reasoning::{Answer, Engine, Status};
 
@@ -151,4 +152,46 @@ fn games_are_asked_what_must_could_and_cannot_be() {
     let read = given::program(&GAME.replace("paid(g)", "payed(g)"));
     assert!(read.faults[0].to_string().starts_with("line 10, column "), "{:?}", read.faults);
     assert!(read.faults[0].message.contains("did you mean `paid`"), "{:?}", read.faults);
+}
+
+/// What a text alone answers, by a profile: the answer and the lines it rests on.
+fn told(profile: &str, text: &[&str], ask: &str) -> (String, Vec<usize>) {
+    let engine = engine(profile);
+    let reader = Reader::load(&Files::built_in(), &engine.profile).unwrap();
+    let theory = reader.tell(&text.iter().map(|t| (*t).to_owned()).collect::<Vec<_>>());
+    assert_eq!(theory.unread().collect::<Vec<_>>(), [""; 0]);
+    let a = engine.answer(&theory, &reader.ask(&theory, ask, &[]), Reasoner::Confirm, &Budget::default());
+    (a.value.unwrap_or_else(|| a.proof.join("; ")), a.support)
+}
+
+#[test]
+fn theories_are_read_with_words_that_stand_nowhere() {
+    let text = [
+        "Every blorp is a grunk.",
+        "Grunks are not shiny.",
+        "If something is frumious and it zaps the gimble then it is kind.",
+        "Zed is a blorp. Zed zaps the gimble.",
+        "Zed is frumious.",
+    ];
+    assert_eq!(told("proofwriter", &text, "Is this true? Zed is shiny."), ("False".into(), vec![1, 2, 4]));
+    assert_eq!(told("proofwriter", &text, "Is this true? Zed is kind."), ("True".into(), vec![3, 4, 5]));
+    assert_eq!(told("proofwriter", &text, "Is this true? The gimble is kind."), ("Unknown".into(), vec![]));
+}
+
+#[test]
+fn things_move_with_who_carries_them() {
+    let text = ["Ola walked to the attic.", "Ola picked up the lantern.", "Then she hurried to the barn.", "She put down the lantern.", "Ola ran to the well."];
+    assert_eq!(told("babi", &text, "Where is the lantern?"), ("barn".into(), vec![1, 3, 4]));
+    assert_eq!(told("babi", &text, "Where was the lantern before the barn?").0, "attic");
+    assert_eq!(told("babi", &text, "Is Ola in the attic?").0, "no");
+    assert_eq!(told("babi", &text, "How many things is Ola carrying?").0, "none");
+}
+
+#[test]
+fn positions_add_up_and_relatives_are_found_through_others() {
+    let text = ["K is at the 3 o'clock position relative to M.", "M and T are side by side with M on the top and T at the bottom."];
+    assert_eq!(told("stepgame", &text, "What is the relation of the agent K to the agent T?"), ("upper-right".into(), vec![1, 2]));
+    let text = ["Ada's brother is called Bo.", "Bo has a daughter named Cleo.", "Cleo went sailing with her son, Dov."];
+    assert_eq!(told("kin", &text, "How is Cleo related to Ada?"), ("niece".into(), vec![1, 2]));
+    assert_eq!(told("kin", &text, "How is Dov related to Bo?"), ("grandson".into(), vec![2, 3]));
 }

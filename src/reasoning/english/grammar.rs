@@ -1,0 +1,315 @@
+//! Sentence forms with open words, read from data: which words in which order mean which term.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+use super::words::{Known, Sentence, Word};
+use crate::term::{Name, Term};
+
+/// A way to say something: pieces in order, and what they mean together.
+#[derive(Clone, Debug)]
+struct Form {
+    pieces: Vec<Piece>,
+    means: Means,
+}
+
+#[derive(Clone, Debug)]
+enum Piece {
+    /// One of these words.
+    Words(Vec<String>),
+    /// One of these words, or none.
+    Maybe(Vec<String>),
+    /// Something of a group of forms.
+    Group(usize, Option<usize>),
+    /// An open word.
+    Open(Open, Option<usize>),
+    /// Something of a group any number of times, not at all too.
+    Many(usize),
+    /// Any words, none too.
+    Rest,
+}
+
+/// The kinds of open words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Open {
+    /// Any word that is no function word.
+    Word,
+    /// A word with a capital letter.
+    Name,
+    /// A plural, as its singular.
+    Plural,
+    /// A verb's form in `-s`, as its base.
+    Third,
+    /// A verb's past form, as its base.
+    Past,
+    /// A single letter or a number, as a label.
+    Label,
+    /// A number in digits.
+    Number,
+    /// Any word that is no function word, as a constant.
+    Symbol,
+}
+
+const OPEN: [(&str, Open); 8] = [
+    ("word", Open::Word),
+    ("Name", Open::Name),
+    ("plural", Open::Plural),
+    ("third", Open::Third),
+    ("past", Open::Past),
+    ("label", Open::Label),
+    ("number", Open::Number),
+    ("symbol", Open::Symbol),
+];
+
+#[derive(Clone, Debug)]
+enum Means {
+    Slot(usize),
+    Leaf(Term),
+    Fun(Name, Vec<Means>),
+    /// The words themselves.
+    Words,
+}
+
+/// Sentence forms by group.
+#[derive(Clone, Debug, Default)]
+pub struct Grammar {
+    groups: Vec<Vec<Form>>,
+    names: BTreeMap<String, usize>,
+    closed: BTreeSet<String>,
+    known: Known,
+}
+
+/// How many readings of one stretch of words are kept.
+const KEPT: usize = 24;
+
+/// How many words a sentence may have.
+const MAX_WORDS: usize = 80;
+
+impl Grammar {
+    /// Reads groups of forms; `Err` says which form is wrong and why.
+    pub fn read(groups: &[(String, Vec<String>)], known: Known) -> Result<Self, Vec<String>> {
+        let mut g = Self { closed: known.closed.iter().cloned().collect(), known, ..Self::default() };
+        for (name, _) in groups {
+            let next = g.names.len();
+            g.names.entry(name.clone()).or_insert(next);
+        }
+        g.groups = vec![Vec::new(); g.names.len()];
+        let mut wrong = Vec::new();
+        for (name, forms) in groups {
+            for text in forms {
+                match g.form(text) {
+                    Ok(f) => {
+                        if let Some(group) = g.names.get(name).and_then(|n| g.groups.get_mut(*n)) {
+                            group.push(f);
+                        }
+                    }
+                    Err(why) => wrong.push(format!("in `{name}`: `{text}`: {why}")),
+                }
+            }
+        }
+        if wrong.is_empty() { Ok(g) } else { Err(wrong) }
+    }
+
+    fn form(&self, text: &str) -> Result<Form, String> {
+        let (pattern, means) = text.split_once("=>").map_or((text, None), |(p, m)| (p, Some(m.trim())));
+        let mut slots: Vec<String> = Vec::new();
+        let mut pieces = Vec::new();
+        for part in pattern.split_whitespace() {
+            if let Some(inner) = part.strip_prefix('{').and_then(|p| p.strip_suffix('}')) {
+                let (what, slot) = inner.split_once(':').map_or((inner, None), |(w, s)| (w, Some(s)));
+                let slot = slot.map(|s| {
+                    slots.push(s.to_owned());
+                    slots.len() - 1
+                });
+                if what == "rest" {
+                    pieces.push(Piece::Rest);
+                    continue;
+                }
+                if let Some(group) = what.strip_suffix('*') {
+                    pieces.push(Piece::Many(*self.names.get(group).ok_or_else(|| format!("nothing is called `{group}`"))?));
+                    continue;
+                }
+                pieces.push(match OPEN.iter().find(|(n, _)| *n == what) {
+                    Some((_, open)) => Piece::Open(*open, slot),
+                    None => Piece::Group(*self.names.get(what).ok_or_else(|| format!("nothing is called `{what}`"))?, slot),
+                });
+            } else if let Some(word) = part.strip_suffix('?') {
+                pieces.push(Piece::Maybe(word.split('|').map(str::to_owned).collect()));
+            } else {
+                pieces.push(Piece::Words(part.split('|').map(str::to_owned).collect()));
+            }
+        }
+        if pieces.is_empty() {
+            return Err("a form needs at least one word".into());
+        }
+        // A form of one open piece means what that piece means.
+        let mut open = pieces.iter_mut().filter_map(|p| if let Piece::Group(_, slot) | Piece::Open(_, slot) = p { Some(slot) } else { None });
+        if let (Some(slot @ None), None, None) = (open.next(), open.next(), means) {
+            *slot = Some(0);
+            slots.push(String::new());
+        }
+        let means = match means {
+            Some(m) => means_of(m, &slots)?,
+            None if slots.len() == 1 => Means::Slot(0),
+            None => Means::Words,
+        };
+        Ok(Form { pieces, means })
+    }
+
+    /// Whether a word is a function word.
+    fn is_closed(&self, word: &str) -> bool {
+        self.closed.contains(word)
+    }
+
+    /// What a whole sentence means by the forms of a group, the first form first.
+    pub fn parse(&self, group: &str, sentence: &Sentence) -> Option<Term> {
+        if sentence.words.len() > MAX_WORDS {
+            return None;
+        }
+        let start = *self.names.get(group)?;
+        let mut p = Parse { grammar: self, words: &sentence.words, memo: BTreeMap::new() };
+        let found = p.group(start, 0);
+        found.iter().find(|(end, _)| *end == sentence.words.len()).map(|(_, t)| t.clone())
+    }
+}
+
+/// A meaning with its slots: `{x}` stands for what the slot `x` holds.
+fn means_of(text: &str, slots: &[String]) -> Result<Means, String> {
+    let mut plain = text.to_owned();
+    for (n, s) in slots.iter().enumerate() {
+        plain = plain.replace(&format!("{{{s}}}"), &format!("\"\u{1}{n}\""));
+    }
+    let term = Term::parse(&plain).map_err(|e| format!("`{text}` is no meaning: {e}"))?;
+    Ok(of_term(&term))
+}
+
+fn of_term(t: &Term) -> Means {
+    match t {
+        Term::Str(s) => match s.strip_prefix('\u{1}').and_then(|n| n.parse().ok()) {
+            Some(n) => Means::Slot(n),
+            None => Means::Leaf(t.clone()),
+        },
+        Term::Fun(n, args) => Means::Fun(n.clone(), args.iter().map(of_term).collect()),
+        _ => Means::Leaf(t.clone()),
+    }
+}
+
+fn fill(m: &Means, slots: &[Option<Term>], words: &[Word]) -> Option<Term> {
+    Some(match m {
+        Means::Words => Term::string(&words.iter().map(|w| w.lower.as_str()).collect::<Vec<_>>().join(" ")),
+        Means::Slot(n) => slots.get(*n).cloned().flatten()?,
+        Means::Leaf(t) => t.clone(),
+        Means::Fun(name, args) => {
+            let args: Vec<Term> = args.iter().map(|a| fill(a, slots, words)).collect::<Option<_>>()?;
+            match &**name {
+                "join" => Term::string(&args.iter().map(|a| a.as_name().map_or_else(|| a.to_string(), str::to_owned)).collect::<Vec<_>>().join(" ")),
+                _ => Term::Fun(name.clone(), args),
+            }
+        }
+    })
+}
+
+type Found = Rc<Vec<(usize, Term)>>;
+
+struct Parse<'a> {
+    grammar: &'a Grammar,
+    words: &'a [Word],
+    memo: BTreeMap<(usize, usize), Found>,
+}
+
+impl Parse<'_> {
+    fn group(&mut self, group: usize, at: usize) -> Found {
+        if let Some(found) = self.memo.get(&(group, at)) {
+            return found.clone();
+        }
+        // A form that begins with its own group finds nothing there, so every search ends.
+        self.memo.insert((group, at), Rc::new(Vec::new()));
+        let mut out: Vec<(usize, Term)> = Vec::new();
+        let grammar = self.grammar;
+        for form in grammar.groups.get(group).into_iter().flatten() {
+            let mut slots = vec![None; form.pieces.len()];
+            self.pieces(form, (0, at), at, &mut slots, &mut out);
+            if out.len() >= KEPT {
+                break;
+            }
+        }
+        let out = Rc::new(out);
+        self.memo.insert((group, at), out.clone());
+        out
+    }
+
+    fn pieces(&mut self, form: &Form, (n, start): (usize, usize), at: usize, slots: &mut [Option<Term>], out: &mut Vec<(usize, Term)>) {
+        let Some(piece) = form.pieces.get(n) else {
+            if let Some(t) = fill(&form.means, slots, self.words.get(start..at).unwrap_or(&[]))
+                && out.len() < KEPT
+                && !out.iter().any(|(e, o)| *e == at && *o == t)
+            {
+                out.push((at, t));
+            }
+            return;
+        };
+        match piece {
+            Piece::Words(words) => {
+                if self.words.get(at).is_some_and(|w| words.contains(&w.lower)) {
+                    self.pieces(form, (n + 1, start), at + 1, slots, out);
+                }
+            }
+            Piece::Maybe(words) => {
+                if self.words.get(at).is_some_and(|w| words.contains(&w.lower)) {
+                    self.pieces(form, (n + 1, start), at + 1, slots, out);
+                }
+                self.pieces(form, (n + 1, start), at, slots, out);
+            }
+            Piece::Many(g) => {
+                self.pieces(form, (n + 1, start), at, slots, out);
+                for (end, _) in self.group(*g, at).iter().filter(|(end, _)| *end > at) {
+                    self.pieces(form, (n, start), *end, slots, out);
+                }
+            }
+            Piece::Rest => {
+                for end in at..=self.words.len() {
+                    self.pieces(form, (n + 1, start), end, slots, out);
+                }
+            }
+            Piece::Group(g, slot) => {
+                for (end, t) in self.group(*g, at).iter() {
+                    if let Some(s) = slot.and_then(|s| slots.get_mut(s)) {
+                        *s = Some(t.clone());
+                    }
+                    self.pieces(form, (n + 1, start), *end, slots, out);
+                }
+            }
+            Piece::Open(open, slot) => {
+                if let Some(t) = self.words.get(at).and_then(|w| self.open(*open, w)) {
+                    if let Some(s) = slot.and_then(|s| slots.get_mut(s)) {
+                        *s = Some(t);
+                    }
+                    self.pieces(form, (n + 1, start), at + 1, slots, out);
+                }
+            }
+        }
+    }
+
+    fn open(&self, open: Open, w: &Word) -> Option<Term> {
+        let g = self.grammar;
+        let letter = w.shown.chars().count() == 1 && w.capital();
+        if !w.lower.chars().next().is_some_and(char::is_alphanumeric) || g.is_closed(&w.lower) && !(letter && matches!(open, Open::Label | Open::Name)) {
+            return None;
+        }
+        let text = match open {
+            Open::Word => w.lower.clone(),
+            Open::Name => w.shown.clone(),
+            Open::Plural => g.known.singular(&w.lower)?,
+            Open::Third => g.known.third(&w.lower)?,
+            Open::Past => g.known.past(&w.lower)?,
+            Open::Label => w.lower.clone(),
+            Open::Symbol => return Some(Term::constant(&super::logic::identifier(&w.lower))),
+            Open::Number => return w.lower.parse().ok().map(Term::Int),
+        };
+        match open {
+            Open::Name if !w.capital() => None,
+            Open::Label if !letter && w.lower.parse::<u32>().is_err() => None,
+            _ => Some(Term::string(&text)),
+        }
+    }
+}

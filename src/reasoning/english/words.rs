@@ -1,0 +1,166 @@
+//! Words of a sentence and their forms: what a reader without a dictionary knows of English words.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+/// One word as it stands in a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Word {
+    /// In lower case.
+    pub lower: String,
+    /// As written.
+    pub shown: String,
+}
+
+impl Word {
+    /// Whether it begins with a capital letter.
+    pub fn capital(&self) -> bool {
+        self.shown.chars().next().is_some_and(char::is_uppercase)
+    }
+}
+
+/// One sentence: its words and its text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sentence {
+    /// Words, commas and colons.
+    pub words: Vec<Word>,
+    /// As written.
+    pub text: String,
+    /// Whether it ends with a question mark.
+    pub asks: bool,
+}
+
+/// Splits a text into sentences.
+pub fn sentences(text: &str) -> Vec<Sentence> {
+    let mut out = Vec::new();
+    let mut words: Vec<Word> = Vec::new();
+    let mut shown = String::new();
+    for raw in text.split_whitespace() {
+        let raw = raw.trim_matches(|c| matches!(c, '"' | '“' | '”' | '(' | ')'));
+        let core = raw.trim_end_matches(['.', '?', '!', ',', ';', ':']);
+        let tail = raw.get(core.len()..).unwrap_or("");
+        if !shown.is_empty() {
+            shown.push(' ');
+        }
+        shown.push_str(raw);
+        let plain = core.replace('’', "'");
+        // An owner's ending is a word of its own; the plural's bare apostrophe is dropped.
+        let (stem, owner) = match plain.strip_suffix("'s") {
+            Some(stem) if !stem.is_empty() => (stem, true),
+            _ => (plain.strip_suffix('\'').unwrap_or(&plain), false),
+        };
+        if let Some(front) = stem.to_lowercase().strip_suffix("n't").and_then(|f| stem.get(..f.len())) {
+            push(
+                &mut words,
+                if front.eq_ignore_ascii_case("wo") {
+                    "will"
+                } else if front.eq_ignore_ascii_case("ca") {
+                    "can"
+                } else {
+                    front
+                },
+            );
+            push(&mut words, "not");
+        } else if let Some((first, rest)) = stem.split_once('-').filter(|(f, _)| ["st", "nd", "rd", "th"].iter().any(|e| f.ends_with(e))) {
+            // `second-newest`, `third-to-last`: an ordinal is a word of its own.
+            push(&mut words, first);
+            rest.split('-').for_each(|w| push(&mut words, w));
+        } else {
+            push(&mut words, stem);
+        }
+        if owner {
+            push(&mut words, "'s");
+        }
+        if tail.contains([',', ';']) {
+            push(&mut words, ",");
+        }
+        if tail.contains(':') {
+            push(&mut words, ":");
+        }
+        if tail.contains(['.', '?', '!']) {
+            let asks = tail.contains('?');
+            out.push(Sentence { words: std::mem::take(&mut words), text: std::mem::take(&mut shown), asks });
+        }
+    }
+    if !words.is_empty() {
+        out.push(Sentence { words, text: shown, asks: false });
+    }
+    out.retain(|s| !s.words.is_empty());
+    out
+}
+
+fn push(words: &mut Vec<Word>, text: &str) {
+    if !text.is_empty() {
+        words.push(Word { lower: text.to_lowercase(), shown: text.to_owned() });
+    }
+}
+
+/// Words that a reader must know: function words, and forms that no ending tells.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Known {
+    /// Function words, never open ones.
+    #[serde(default)]
+    pub closed: Vec<String>,
+    /// Irregular plurals and what they are plurals of.
+    #[serde(default)]
+    pub plurals: BTreeMap<String, String>,
+    /// Irregular verb forms and their base.
+    #[serde(default)]
+    pub verbs: BTreeMap<String, String>,
+}
+
+impl Known {
+    /// What a noun is in the singular, if it could be a plural.
+    pub fn singular(&self, word: &str) -> Option<String> {
+        if let Some(s) = self.plurals.get(word) {
+            return Some(s.clone());
+        }
+        let cut = |n: usize| word.get(..word.len().saturating_sub(n)).unwrap_or("").to_owned();
+        if word.len() < 3 || !word.ends_with('s') || ["ss", "us", "is"].iter().any(|e| word.ends_with(e)) {
+            return None;
+        }
+        Some(if word.ends_with("ies") && word.len() > 4 {
+            cut(3) + "y"
+        } else if ["xes", "ches", "shes", "sses", "zzes"].iter().any(|e| word.ends_with(e)) || word.ends_with("uses") && !word.ends_with("ouses") {
+            cut(2)
+        } else {
+            cut(1)
+        })
+    }
+
+    /// The base of a verb's form in `-s`, if it could be one.
+    pub fn third(&self, word: &str) -> Option<String> {
+        if let Some(s) = self.verbs.get(word).filter(|_| word.ends_with('s')) {
+            return Some(s.clone());
+        }
+        let cut = |n: usize| word.get(..word.len().saturating_sub(n)).unwrap_or("").to_owned();
+        if word.len() < 3 || !word.ends_with('s') || word.ends_with("ss") {
+            return None;
+        }
+        Some(if word.ends_with("ies") && word.len() > 4 {
+            cut(3) + "y"
+        } else if ["xes", "ches", "shes", "sses", "oes", "zzes"].iter().any(|e| word.ends_with(e)) {
+            cut(2)
+        } else {
+            cut(1)
+        })
+    }
+
+    /// The base of a verb's past form, if it could be one.
+    pub fn past(&self, word: &str) -> Option<String> {
+        if let Some(s) = self.verbs.get(word).filter(|_| !word.ends_with('s')) {
+            return Some(s.clone());
+        }
+        let stem = word.strip_suffix("ed").filter(|s| s.len() > 1)?;
+        let last: Vec<char> = stem.chars().rev().take(2).collect();
+        Some(match last.as_slice() {
+            ['i', ..] => format!("{}y", stem.get(..stem.len() - 1).unwrap_or(stem)),
+            [a, b] if a == b && !matches!(a, 'l' | 's' | 'z' | 'e' | 'o') => stem.get(..stem.len() - 1).unwrap_or(stem).to_owned(),
+            // `admired`, `chased`: a consonant after a vowel that an `e` made long, told by common endings.
+            [c, v] if matches!(c, 'v' | 's' | 'c' | 'u' | 'z') || *c == 'r' && *v == 'i' || *c == 'g' && *v != 'g' && *v != 'n' => format!("{stem}e"),
+            _ => stem.to_owned(),
+        })
+    }
+}
