@@ -1,6 +1,7 @@
 //! Checking a domain: everything an author got wrong, in all files at once, each with its place, code and remedy.
 
 pub mod codes;
+mod calls;
 mod facts;
 mod forms;
 mod heard;

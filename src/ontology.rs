@@ -192,6 +192,8 @@ pub struct ActionForm {
     pub args: Vec<Arg>,
     /// What it means, one line.
     pub means: String,
+    /// It is said beside the actions proper, of what a call gave.
+    pub told: bool,
     /// Where it is declared.
     pub origin: Origin,
 }

@@ -196,7 +196,9 @@ fn changes(given: &Given<'_>, decision: &Decision, came: Vec<Change>, calling: i
 fn record(given: &Given<'_>, admission: &Admission, decision: &Decision, calls: &[Intent], changes: &[Change]) -> (TurnRecord, Vec<Say>, Tone) {
     let Given { domain, role, snapshot, going, at, .. } = *given;
     let (opened, heard) = (&snapshot.opened, &going.heard);
-    let says = says_of_rounds(going, admission, &decision.acts);
+    let said = says_of_rounds(going, admission, &decision.acts);
+    let (told, actions) = said.iter().map(|(act, _)| act.action.clone()).partition(|a| domain.ontology.is_told(a));
+    let says: Vec<Say> = said.into_iter().map(|(act, input)| Say { action: act.action, input }).collect();
     let began = going.rounds.first().map_or(opened.turn + 1, |r| r.turn);
     let tone = Tone { role: role.to_owned(), turn: began, first: began == 1, conversation: conversation(opened), until: None };
     let effects = changes.to_vec();
@@ -217,7 +219,8 @@ fn record(given: &Given<'_>, admission: &Admission, decision: &Decision, calls: 
         unheard: heard.unheard.clone(),
         predicates: admission.admitted.iter().map(|(_, a)| a.clone()).collect(),
         refused: admission.refused.iter().map(record::RefusedText::from).collect(),
-        actions: says.iter().map(|s| s.action.clone()).collect(),
+        actions,
+        told,
         effects: before.chain(effects.iter().cloned()).collect(),
         refused_changes: vec![],
         ended: decision.ended.clone().or_else(|| going.rounds.iter().rev().find_map(|r| r.ended.clone())),
@@ -250,7 +253,7 @@ fn rounds(given: &Given<'_>, decision: &Decision, calls: &[Intent], effects: Vec
 }
 
 /// What is said: the actions of all rounds by phase, each once, with the inputs that they answer.
-fn says_of_rounds(going: &Going, admission: &Admission, acts: &[Act]) -> Vec<Say> {
+fn says_of_rounds(going: &Going, admission: &Admission, acts: &[Act]) -> Vec<(Act, Option<Atom>)> {
     let mut said: Vec<(Act, Option<Atom>)> = vec![];
     let earlier = going.rounds.iter().map(|r| r.acts.iter().filter_map(Act::read).collect::<Vec<_>>());
     for (acts, inputs) in earlier.chain([acts.to_vec()]).zip(inputs_of_rounds(going, admission)) {
@@ -262,7 +265,7 @@ fn says_of_rounds(going: &Going, admission: &Admission, acts: &[Act]) -> Vec<Say
         }
     }
     said.sort_by_key(|(act, _)| act.place);
-    said.into_iter().map(|(act, input)| Say { action: act.action, input }).collect()
+    said
 }
 
 /// Whose conversation a session is.

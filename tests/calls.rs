@@ -287,3 +287,146 @@ fn a_call_has_no_more_time_than_its_turn() {
     let told = record.rounds[1].came[0].error.clone().unwrap();
     assert!(!told.contains("2000"), "{told}");
 }
+
+/// The drive-through's kitchen as somebody configures it.
+fn drive_thru(store: &Arc<dyn Store>, kitchen: Option<&str>) -> Engine {
+    let domain = Domain::load(&Files::built_in(), "drive_thru").unwrap();
+    let engine = Engine::new(domain, store.clone()).with_options(options());
+    match kitchen {
+        None => engine,
+        Some(answers) => {
+            let functions = engine.functions().clone().configured(&format!("[{}]", script("kitchen", answers))).unwrap();
+            engine.with_functions(functions)
+        }
+    }
+}
+
+fn customer(engine: &Engine, predicates: &[&str]) -> TurnRecord {
+    let said: Vec<String> = predicates.iter().map(|p| (*p).to_owned()).collect();
+    engine.turn(&SessionKey::new("main", "c"), "customer", &Said::Predicates(&said), None).unwrap()
+}
+
+/// Up to the read-back; the next goodbye places it.
+fn ready(engine: &Engine) {
+    customer(engine, &["order(\"Soft Taco\",2)", "update(\"Soft Taco\",add,\"Guacamole\")", "order(\"Pepsi\",1)"]);
+    customer(engine, &["completed"]);
+    customer(engine, &["completed"]);
+}
+
+fn status(record: &TurnRecord) -> String {
+    record.view.iter().filter(|a| &*a.name == "view" && a.args[0].to_string() == "status").map(|a| a.args[1].to_string()).collect()
+}
+
+#[test]
+fn the_kitchen_gets_a_placed_order_and_its_number_is_told_beside_the_actions() {
+    let dir = tempfile::tempdir().unwrap();
+    let ticket = dir.path().join("ticket");
+    let store = memory();
+    let engine = drive_thru(&store, Some(&format!("cat > '{}'; echo '{{\"ticket\": 17}}'", ticket.display())));
+    ready(&engine);
+    let record = customer(&engine, &["quit"]);
+    let actions: Vec<String> = record.actions.iter().map(ToString::to_string).collect();
+    assert_eq!(actions, ["confirm(quit,none)", "quit"]);
+    assert_eq!(record.told.iter().map(ToString::to_string).collect::<Vec<_>>(), ["ticket(17)"]);
+    assert!(record.text.contains("number 17") && record.text.contains("oodbye"), "{}", record.text);
+    assert_eq!((record.ended.as_deref(), status(&record).as_str(), record.rounds.len()), (Some("placed"), "placed", 2));
+    let sent: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(&ticket).unwrap()).unwrap();
+    let text = sent.to_string();
+    assert!(text.contains(r#"{"line":[1,"Soft Taco"]}"#) && text.contains(r#"{"mod":[1,"self","add","Guacamole"]}"#), "{text}");
+}
+
+#[test]
+fn without_a_kitchen_the_stand_in_gives_the_number() {
+    let store = memory();
+    let engine = drive_thru(&store, None);
+    ready(&engine);
+    let record = customer(&engine, &["quit"]);
+    assert_eq!(record.told.len(), 1);
+    assert_eq!(record.ended.as_deref(), Some("placed"));
+}
+
+#[test]
+fn an_order_that_the_kitchen_cannot_take_is_kept_and_tried_again_on_a_yes() {
+    let dir = tempfile::tempdir().unwrap();
+    let open = dir.path().join("open");
+    let kitchen = format!("if [ -e '{}' ]; then echo '{{\"ticket\": 5}}'; else echo '{{\"fault\": \"busy\"}}'; fi", open.display());
+    let store = memory();
+    let engine = drive_thru(&store, Some(&kitchen));
+    ready(&engine);
+    let record = customer(&engine, &["quit"]);
+    assert!(record.text.contains("kept") && !record.text.contains("oodbye"), "{}", record.text);
+    assert_eq!((record.ended.as_deref(), status(&record).as_str()), (None, "open"));
+    assert!(record.view.iter().any(|a| a.to_string() == "view(line,3,\"Pepsi\")"), "{:?}", record.view);
+    std::fs::write(&open, "").unwrap();
+    let record = customer(&engine, &["affirm"]);
+    assert!(record.text.contains("number 5"), "{}", record.text);
+    assert_eq!((record.ended.as_deref(), status(&record).as_str()), (Some("placed"), "placed"));
+}
+
+#[test]
+fn what_runs_out_while_the_kitchen_is_called_stays_in_the_order_that_it_took() {
+    let dir = tempfile::tempdir().unwrap();
+    let (called, go) = (dir.path().join("called"), dir.path().join("go"));
+    let wait = format!("touch '{}'; while [ ! -e '{}' ]; do sleep 0.01; done; echo '{{\"ticket\": 8}}'", called.display(), go.display());
+    let store = memory();
+    let engine = drive_thru(&store, Some(&wait));
+    ready(&engine);
+    std::thread::scope(|scope| {
+        let guest = scope.spawn(|| customer(&engine, &["quit"]));
+        while !called.exists() {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        engine.turn(&SessionKey::new("main", "m"), "manager", &Said::Predicates(&["runout(\"Pepsi\")".to_owned()]), None).unwrap();
+        std::fs::write(&go, "").unwrap();
+        let record = guest.join().unwrap();
+        assert!(record.view.iter().any(|a| a.to_string() == "view(line,3,\"Pepsi\")"), "{:?}", record.view);
+        assert_eq!((record.ended.as_deref(), record.told[0].to_string().as_str()), (Some("placed"), "ticket(8)"));
+    });
+}
+
+/// One line to a `step` process on a store with this kitchen, and its answer.
+fn step(store: &Path, functions: &Path, lines: &str) -> (std::process::Child, std::io::BufReader<std::process::ChildStdout>) {
+    use std::io::Write;
+    let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_duologue"))
+        .args(["step", "--domain", "drive_thru", "--store", store.to_str().unwrap(), "--functions", functions.to_str().unwrap()])
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.as_mut().unwrap().write_all(lines.as_bytes()).unwrap();
+    let out = std::io::BufReader::new(child.stdout.take().unwrap());
+    (child, out)
+}
+
+fn line(predicates: &[&str]) -> String {
+    format!("{}\n", serde_json::json!({ "site": "s", "session": "c", "role": "customer", "predicates": predicates }))
+}
+
+/// The process dies by SIGKILL between the commit of the intent and the result. The kitchen, which may have the order, is never called again, and
+/// the customer hears so with whatever is said next.
+#[test]
+fn a_killed_process_does_not_send_an_order_twice_and_the_customer_hears_of_it() {
+    use std::io::BufRead;
+    let dir = tempfile::tempdir().unwrap();
+    let (store, functions, calls) = (dir.path().join("store.db"), dir.path().join("functions.json"), dir.path().join("calls"));
+    let kitchen = format!("echo x >> '{}'; exec sleep 30", calls.display());
+    std::fs::write(&functions, format!("[{}]", script("kitchen", &kitchen))).unwrap();
+    let order = [line(&["order(\"Soft Taco\",1)"]), line(&["completed"]), line(&["completed"]), line(&["quit"])].concat();
+    let (mut child, _out) = step(&store, &functions, &order);
+    let begin = std::time::Instant::now();
+    while !calls.exists() {
+        assert!(begin.elapsed() < Duration::from_secs(60), "the kitchen is never called");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+
+    let (mut child, out) = step(&store, &functions, &[line(&["greet"]), line(&["review"])].concat());
+    drop(child.stdin.take());
+    let answers: Vec<serde_json::Value> = out.lines().map(|l| serde_json::from_str(&l.unwrap()).unwrap()).collect();
+    assert!(child.wait().unwrap().success());
+    let first = answers[0]["text"].as_str().unwrap();
+    assert!(first.contains("can't tell whether the kitchen got your order") && first.ends_with("What can I get for you?"), "{first}");
+    assert!(!answers[1]["text"].as_str().unwrap().contains("kitchen"), "{answers:?}");
+    assert_eq!(std::fs::read_to_string(&calls).unwrap().lines().count(), 1, "the kitchen was called again");
+}

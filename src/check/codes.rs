@@ -205,6 +205,24 @@ pub const CODES: &[Code] = &[
         "act(2,0,confirm(borrow,B)) :- take(B).",
     ),
     c(
+        "rule-unknown-function",
+        "A rule calls a function that the ontology does not declare, or asks what such a call gave.",
+        "do(1,call(\"sned_notice\")) :- take(B).",
+        "do(1,call(\"send_notice\")) :- take(B).",
+    ),
+    c(
+        "rule-unknown-call-input",
+        "A rule gives a call an input that no declared function has.",
+        "with(1,\"bok\",B) :- take(B).",
+        "with(1,\"book\",B) :- take(B).",
+    ),
+    c(
+        "rule-call-without-right",
+        "A role's rules call a function that the ontology does not let this role call.",
+        "functions: [{name: send_notice, roles: [librarian]}]",
+        "functions: [{name: send_notice, roles: [librarian, reader]}]",
+    ),
+    c(
         "rule-unknown-fact",
         "An effect stores or removes a fact that the ontology does not declare in that scope; the change would be refused.",
         "effect(add,session,lone(B)) :- take(B).",

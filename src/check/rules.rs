@@ -37,6 +37,7 @@ impl Program<'_> {
             let Kind::Rule { head, body } = &s.kind else { continue };
             for atom in literals(head, body).into_iter().filter_map(|(l, _)| atom_of(l)) {
                 self.input(s, atom, found);
+                self.called(s, atom, found);
                 self.sorts(s, atom, found);
             }
             let Some(env) = self.values.env(body) else { continue };
@@ -44,6 +45,7 @@ impl Program<'_> {
                 match (&*atom.name, atom.args.as_slice()) {
                     ("act", [_, _, action]) => self.action(s, atom, action, &env, found),
                     ("effect", [op, scope, fact]) => self.effect(s, atom, [op, scope, fact], &env, found),
+                    ("do", [_, _]) | ("with", [_, _, _]) => self.call(s, atom, body, found),
                     _ => self.sorts(s, atom, found),
                 }
             }
@@ -84,7 +86,7 @@ impl Program<'_> {
         self.sources.get(&s.origin.file).map_or_else(|| s.origin.clone(), |src| src.origin(span))
     }
 
-    fn arg_at(&self, s: &Statement, atom: &Pattern, i: usize) -> Origin {
+    pub(super) fn arg_at(&self, s: &Statement, atom: &Pattern, i: usize) -> Origin {
         let spans = self.sources.get(&s.origin.file).map(|src| argument_spans(&src.text, atom.span.clone())).unwrap_or_default();
         spans.get(i).map_or_else(|| self.at(s, atom.span.clone()), |span| self.at(s, span.clone()))
     }

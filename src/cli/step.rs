@@ -189,6 +189,9 @@ fn shown(record: &TurnRecord, engine: &Engine, why: bool) -> Value {
         if let Some(models) = &record.models {
             map.insert("models".into(), json!(models));
         }
+        if !record.told.is_empty() {
+            map.insert("told".into(), json!(record.told));
+        }
         let calls: Vec<&Came> = record.rounds.iter().flat_map(|r| &r.came).collect();
         if !calls.is_empty() {
             map.insert("calls".into(), json!(calls));

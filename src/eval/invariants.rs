@@ -88,7 +88,7 @@ impl Invariants {
         for (k, p) in (1..).zip(&record.predicates) {
             facts.push(Atom::new("in", vec![Term::Int(k), p.to_term()]));
         }
-        for (k, a) in (1..).zip(&record.actions) {
+        for (k, a) in (1..).zip(record.actions.iter().chain(&record.told)) {
             facts.push(Atom::new("act", vec![Term::Int(0), Term::Int(k), a.to_term()]));
         }
         facts.extend(before.session.iter().chain(&before.shared).map(|f| Atom::new("before", vec![f.to_term()])));
@@ -127,7 +127,7 @@ fn index(kb: &[Atom], kinds: &BTreeSet<String>) -> NameIndex {
 /// What the reply states and neither its actions nor the inputs they answer hold (I3).
 fn unfaithful(record: &TurnRecord, names: &NameIndex) -> Vec<String> {
     let answered = record.predicates.iter().map(|p| Say { action: p.clone(), input: Some(p.clone()) });
-    let says: Vec<Say> = record.actions.iter().map(|a| Say { action: a.clone(), input: None }).chain(answered).collect();
+    let says: Vec<Say> = record.actions.iter().chain(&record.told).map(|a| Say { action: a.clone(), input: None }).chain(answered).collect();
     unsupported(&record.text, &says, names).iter().map(|e| format!("i3: the reply says {e}, which no action holds: {}", record.text)).collect()
 }
 

@@ -195,7 +195,8 @@ pub fn dialogue(domain: &str, violations: &[Violation]) -> String {
     let quoted = |t: &str| serde_json::to_string(t).unwrap_or_default();
     for (n, v) in violations.iter().enumerate() {
         out.push_str(&format!("- id: V{:02}\n  title: {}\n  steps:\n", n + 1, quoted(&format!("{}: {}", v.property, v.detail))));
-        for (at, (role, said)) in v.turns.iter().enumerate() {
+        // What calls give comes of itself: as the stand-ins answer.
+        for (at, (role, said)) in v.turns.iter().enumerate().filter(|(_, (_, said))| said.first().is_none_or(|a| &*a.name != "returned")) {
             let parsed = said.iter().map(|p| quoted(&p.to_string())).collect::<Vec<_>>().join(", ");
             out.push_str(&format!("  - who: {role}\n    parsed: [{parsed}]\n"));
             let wanted = v.wanted.as_ref().filter(|_| at + 1 == v.turns.len());

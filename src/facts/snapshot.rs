@@ -66,3 +66,10 @@ pub struct Snapshot {
     /// What the commit compares.
     pub revision: Revision,
 }
+
+impl Snapshot {
+    /// Whether a call of this session is under way, or was when its process broke off.
+    pub fn has_calls(&self) -> bool {
+        self.opened.facts.iter().any(|f| &*f.atom.name == "calling")
+    }
+}

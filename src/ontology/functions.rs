@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{Ontology, Scope, Sort};
 use crate::diag::Origin;
-use crate::term::{Name, Term};
+use crate::term::{Atom, Name, Term};
 
 /// Session facts that the engine writes for calls; every domain has them without declaring them:
 /// `calling(Id,F)` while a call is under way, and of the last call of `F` `returned(F,Id)`, `result(F,Field,Value)`, `item(F,Field,N,Value)` or
@@ -78,13 +78,20 @@ impl Ontology {
         scope == Scope::Session && CALL_FACTS.contains(&(name, arity))
     }
 
-    /// A value that rules derived as a function takes it: numbers of number sorts, `true` and `false` where a sort has nothing else, else text.
+    /// Whether an action is told of a call, beside the actions proper.
+    pub fn is_told(&self, action: &Atom) -> bool {
+        self.actions.iter().any(|f| f.told && f.name == action.name && f.args.len() == action.args.len())
+    }
+
+    /// A value that rules derived as a function takes it: numbers as numbers, `true` and `false` where a sort has nothing else, `f(a,b)` as
+    /// `{"f":[a,b]}`, else text.
     pub fn to_value(&self, term: &Term, sort: &str) -> Value {
         match term {
             Term::Int(n) => Value::from(*n),
             Term::Str(s) => Value::from(&**s),
             Term::Const(c) if self.is_yes_or_no(sort) => Value::from(&**c == "true"),
-            other => Value::from(other.to_string()),
+            Term::Fun(name, args) => json!({ &**name: args.iter().map(|a| self.to_value(a, "")).collect::<Vec<_>>() }),
+            Term::Const(c) => Value::from(&**c),
         }
     }
 

@@ -95,6 +95,8 @@ struct InputText {
 struct ActionText {
     form: String,
     means: String,
+    #[serde(default)]
+    told: bool,
 }
 
 #[derive(Deserialize)]
@@ -315,7 +317,7 @@ impl Reader<'_> {
     fn action(&mut self, text: &Spanned<ActionText>) -> Option<ActionForm> {
         let origin = self.at(&text.referenced);
         let (name, args) = self.form(&text.value.form, &origin)?;
-        Some(ActionForm { name, args, means: text.value.means.clone(), origin })
+        Some(ActionForm { name, args, means: text.value.means.clone(), told: text.value.told, origin })
     }
 
     /// `[last actions] utterance => predicates`, the first part optional, atoms separated by `;`.

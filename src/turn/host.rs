@@ -2,6 +2,7 @@
 //!
 //! Nothing is held while a model or a function is waited for but the session's place in the order of its own turns.
 
+mod broken;
 mod order;
 mod sites;
 
@@ -10,11 +11,11 @@ use std::time::Duration;
 
 use super::audit::{self, Auditor};
 use super::bases::Bases;
-use super::calls::{Came, Intent, changes};
+use super::calls::{Came, Intent};
 use super::models::Models;
 use super::options::Deadline;
-use super::{Act, Given, Going, MAX_UTTERANCE, Options, Round, Said, Taken, TurnError, TurnRecord, conversation, record, taken_in};
-use crate::act::{ActError, Functions};
+use super::{Act, Given, Going, MAX_UTTERANCE, Options, Said, Taken, TurnError, TurnRecord, conversation, record, taken_in};
+use crate::act::Functions;
 use crate::conversation::Conversation;
 use crate::domain::Domain;
 use crate::facts::{Committed, Entry, Fact, Opened, SessionKey, Snapshot, Store, Ticket};
@@ -209,7 +210,7 @@ impl Engine {
         speaker: &Speaker<'_>,
         said: &Said<'_>,
         request: Option<&str>,
-        on_sentence: Option<&mut dyn FnMut(&str)>,
+        mut on_sentence: Option<&mut dyn FnMut(&str)>,
     ) -> Result<TurnRecord, TurnError> {
         let Speaker { key, role, .. } = *speaker;
         let _due = self.due(speaker)?;
@@ -220,14 +221,27 @@ impl Engine {
             self.end_broken_off(speaker, &now)?;
             return self.answer_of(key, before);
         }
-        if self.end_broken_off(speaker, &snapshot)?.is_some() {
+        let left = self.end_broken_off(speaker, &snapshot)?.map(|record| record.text).filter(|text| !text.is_empty());
+        if snapshot.has_calls() {
             snapshot = self.begin(key, role, request)?;
         }
+        if let (Some(text), Some(hand_on), Some(_)) = (&left, &mut on_sentence, &self.render) {
+            hand_on(text);
+        }
         let going = self.listen(speaker, said, &snapshot)?;
-        let Some(gate) = speaker.gate else { return self.rounds(speaker, going, Some(snapshot), request, on_sentence) };
-        gate.enter();
-        // What was read before may be of yesterday by now.
-        self.rounds(speaker, going, None, request, on_sentence)
+        let snapshot = match speaker.gate {
+            None => Some(snapshot),
+            Some(gate) => {
+                gate.enter();
+                // What was read before may be of yesterday by now.
+                None
+            }
+        };
+        let mut record = self.rounds(speaker, going, snapshot, request, on_sentence)?;
+        if let Some(text) = left {
+            record.text = [text, std::mem::take(&mut record.text)].join(" ").trim_end().to_owned();
+        }
+        Ok(record)
     }
 
     fn due(&self, speaker: &Speaker<'_>) -> Result<order::Due<'_>, TurnError> {
@@ -358,78 +372,6 @@ impl Engine {
         let placed: Vec<_> = made.iter().zip(calls).map(|(call, i)| (call, usize::try_from(i.place).unwrap_or_default())).collect();
         let results = self.functions.perform_all(&placed, ticket, until.0);
         calls.iter().zip(results).map(|(intent, result)| Came::of(intent, &ticket.name(), result)).collect()
-    }
-
-    /// Ends the turn that broke off between a call and its result: a call is made again if that does no more than making it once, else it
-    /// counts as interrupted.
-    fn end_broken_off(&self, speaker: &Speaker<'_>, snapshot: &Snapshot) -> Result<Option<TurnRecord>, TurnError> {
-        if !snapshot.opened.facts.iter().any(|f| &*f.atom.name == "calling") {
-            return Ok(None);
-        }
-        let Some((entry, ticket)) = self.store.resume(speaker.key, snapshot.opened.epoch)? else { return Ok(None) };
-        let left = self.record_of(&entry)?;
-        if left.under_way().is_empty() {
-            return Ok(None);
-        }
-        let may_repeat = |i: &Intent| self.functions.get(&i.function).is_some_and(|f| f.idempotent);
-        let (again, broken): (Vec<Intent>, Vec<Intent>) = left.under_way().iter().cloned().partition(may_repeat);
-        let mut came = self.perform(&again, &ticket, speaker.until);
-        came.extend(broken.iter().map(|i| Came::of(i, &ticket.name(), Err(ActError::Interrupted(i.function.clone())))));
-        came.sort_by_key(|c| c.place);
-        self.rounds(speaker, left.going(came), None, None, None).map(Some)
-    }
-
-    /// What a request was answered that was taken before: the record of its turn's last round.
-    fn answer_of(&self, key: &SessionKey, before: &Entry) -> Result<TurnRecord, TurnError> {
-        let first = self.record_of(before)?;
-        if first.under_way().is_empty() {
-            return Ok(first);
-        }
-        let turns = self.store.turns(key, before.turn().map(|t| t.epoch))?;
-        for entry in turns.iter().rev() {
-            let record = self.record_of(entry)?;
-            if record.began() == first.began() {
-                return Ok(record);
-            }
-        }
-        Ok(first)
-    }
-
-    /// When no decision comes of what calls gave, their results are noted all the same, so that nobody makes the calls again.
-    fn give_up(&self, speaker: &Speaker<'_>, going: Going, error: TurnError) -> TurnError {
-        if going.rounds.is_empty() || matches!(error, TurnError::Overtaken(_)) {
-            return error;
-        }
-        if let Err(e) = self.settle(speaker.key, speaker.role, going, &error.to_string()) {
-            tracing::error!("the results of calls could not be noted: {e}");
-        }
-        error
-    }
-
-    /// Notes what calls gave in a round of their own, without a decision.
-    pub(super) fn settle(&self, key: &SessionKey, role: &str, going: Going, failed: &str) -> Result<TurnRecord, TurnError> {
-        let at = self.options.clock.now();
-        let opened = self.store.open(key, role)?;
-        let mut commit = opened.turn(at);
-        let session: Vec<&Atom> = opened.facts.iter().map(|f| &f.atom).collect();
-        commit.changes = changes(&going.came, &session);
-        let effects = commit.changes.clone();
-        let round = Round { turn: commit.turn, at, came: going.came, effects, failed: Some(failed.to_owned()), ..Round::default() };
-        let record = TurnRecord {
-            site: key.site.to_string(),
-            session: key.session.to_string(),
-            epoch: opened.epoch,
-            turn: commit.turn,
-            role: role.to_owned(),
-            at,
-            said: going.said,
-            arrived: going.arrived,
-            rounds: going.rounds.into_iter().chain([round]).collect(),
-            ..TurnRecord::default()
-        };
-        commit.record = record.to_log();
-        self.store.commit(&commit)?;
-        Ok(record)
     }
 
     /// Takes the last round of a record again, with what was heard and what calls gave as the record has it; nothing is called.

@@ -52,6 +52,9 @@ pub struct TurnRecord {
     pub refused: Vec<RefusedText>,
     /// The next-action predicates.
     pub actions: Vec<Atom>,
+    /// What is said beside them, of what calls gave: actions that the ontology declares as told.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub told: Vec<Atom>,
     /// The changes of facts.
     pub effects: Vec<Change>,
     /// Collected changes, of whichever session, that the kb version this turn made was made without.

@@ -377,7 +377,9 @@ impl<'a> Search<'a> {
         let model = self.model;
         for (g, goal) in model.goals.iter().enumerate() {
             let Some(who) = model.speakers.iter().position(|s| s.role == goal.role) else { continue };
-            let by: Vec<usize> = goal.by.iter().filter_map(|t| self.turns.get(who)?.iter().position(|u| u == t)).collect();
+            // What calls give comes whoever works towards the goal.
+            let results = model.speakers.get(who).map_or(0..0, |s| s.turns.len()..s.turns.len() + s.results.len());
+            let by: Vec<usize> = goal.by.iter().filter_map(|t| self.turns.get(who)?.iter().position(|u| u == t)).chain(results).collect();
             let mut good: FxHashSet<(Facts, Facts)> = FxHashSet::default();
             for n in 0..self.states.len() {
                 let Some((state, came)) = self.states.get(n) else { continue };
