@@ -218,10 +218,10 @@ impl Engine {
         if let Some(before) = &snapshot.answered {
             // Its turn may have broken off between a call and its result.
             let now = self.begin(key, role, None)?;
-            self.end_broken_off(speaker, &now)?;
+            self.end_in_turn(speaker, &now)?;
             return self.answer_of(key, before);
         }
-        let left = self.end_broken_off(speaker, &snapshot)?.map(|record| record.text).filter(|text| !text.is_empty());
+        let left = self.end_in_turn(speaker, &snapshot)?.map(|record| record.text).filter(|text| !text.is_empty());
         if snapshot.has_calls() {
             snapshot = self.begin(key, role, request)?;
         }

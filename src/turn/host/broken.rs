@@ -8,6 +8,15 @@ use crate::facts::{Entry, SessionKey, Snapshot};
 use crate::term::Atom;
 
 impl Engine {
+    /// Ends a turn that broke off where the order in which turns are decided has its place for it.
+    pub(super) fn end_in_turn(&self, speaker: &Speaker<'_>, snapshot: &Snapshot) -> Result<Option<TurnRecord>, TurnError> {
+        if let Some(gate) = speaker.gate.filter(|_| snapshot.has_calls()) {
+            gate.enter();
+        }
+        // Left by the turn that is to come, not by the one that is ended before it.
+        self.end_broken_off(&Speaker { gate: None, ..*speaker }, snapshot)
+    }
+
     /// Ends the turn that broke off between a call and its result: a call is made again if that does no more than making it once, else it
     /// counts as interrupted.
     pub(super) fn end_broken_off(&self, speaker: &Speaker<'_>, snapshot: &Snapshot) -> Result<Option<TurnRecord>, TurnError> {
