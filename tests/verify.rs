@@ -53,7 +53,12 @@ const DEFECTS: [(&str, &str, &str, &str); 10] = [
         "removed(P) :- from_latest(_,I,R), remove_total(I,T), R <= T, stays(P,_).",
         "i2_lost",
     ),
-    ("ask.lp", "placing :- leaving, mode(check), ordered_something.", "placing :- leaving, mode(check), ordered_something, denied, settle_all.", "can_be_placed"),
+    (
+        "ask.lp",
+        "placing :- leaving, mode(check), ordered_something.",
+        "placing :- leaving, mode(check), ordered_something, denied, settle_all.",
+        "can_be_placed",
+    ),
     ("ask.lp", "answered_q(Q) :- denied, asking(_,_,Q), optional(Q).", "", "questions_end"),
     ("ask.lp", "act(7,0,else) :- staying, serious, not closing.", "act(7,0,else) :- staying, serious, not closing, changed_order.", "i4_no_way_on"),
     (
