@@ -13,6 +13,7 @@ pub mod reason;
 pub mod refine;
 pub mod rehearse;
 pub mod render;
+pub mod shares;
 pub mod star;
 pub mod understand;
 pub mod verify;

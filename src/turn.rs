@@ -109,7 +109,7 @@ pub fn round(given: &Given<'_>, how: Reasoner, budget: &Budget) -> Result<Taken,
     let admission = domain.ontology.admit(role, &going.arrived);
     let (came, held) = taken_in(snapshot, going);
     let facts = facts(given, &admission, held);
-    let outcome = reason::decide(base, &facts, how, budget)?;
+    let outcome = tracing::debug_span!("decide").in_scope(|| reason::decide(base, &facts, how, budget))?;
     let decision = Decision::read(&outcome);
     let calls = calls::intents(outcome.shown(), &domain.ontology, role)?;
     let name = snapshot.opened.turn(given.at).name();
@@ -224,7 +224,7 @@ fn record(given: &Given<'_>, admission: &Admission, decision: &Decision, calls: 
         effects: before.chain(effects.iter().cloned()).collect(),
         refused_changes: vec![],
         ended: decision.ended.clone().or_else(|| going.rounds.iter().rev().find_map(|r| r.ended.clone())),
-        text: if calls.is_empty() { domain.templates.render(&says, &tone) } else { String::new() },
+        text: if calls.is_empty() { tracing::debug_span!("template").in_scope(|| domain.templates.render(&says, &tone)) } else { String::new() },
         view: decision.view.clone(),
         why: vec![],
         models: None,

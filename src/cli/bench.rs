@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::common::{Failure, Listen, Place};
+use crate::eval::shares::Shares;
 use crate::eval::{bench, instant};
 use crate::facts::{self, SessionKey};
 use crate::llm::{Api, BlockingModel, ModelConfig};
@@ -121,13 +122,34 @@ fn sample(engine: &Engine) -> Result<Vec<(String, String)>, Failure> {
 /// Whole turns, from words to text, over the domain's sample conversation again and again.
 fn turn(a: &Arguments) -> Result<bool, Failure> {
     let engine = Listen::default().equip(a.place.engine()?)?;
+    let lines = sample(&engine)?;
+    let shares = Arc::new(Shares::default());
     let mut times = vec![];
-    for (role, line) in sample(&engine)?.iter().cycle().take(a.turns) {
-        let began = Instant::now();
-        engine.turn(&SessionKey::new("bench", role), role, &Said::Text(line), None).map_err(|e| Failure::Other(e.to_string()))?;
-        times.push(began.elapsed().as_secs_f64() * 1e6);
-    }
+    tracing::subscriber::with_default(shares.clone(), || {
+        for (at, (role, line)) in lines.iter().cycle().take(a.turns).enumerate() {
+            // A conversation holds few turns, as real ones do.
+            let key = SessionKey::new("bench", &format!("{role}{}", at / lines.len().max(1)));
+            let began = Instant::now();
+            engine.turn(&key, role, &Said::Text(line), None).map_err(|e| Failure::Other(e.to_string()))?;
+            times.push(began.elapsed().as_secs_f64() * 1e6);
+        }
+        Ok::<(), Failure>(())
+    })?;
+    let turns = times.len().max(1) as f64;
+    let whole: f64 = times.iter().sum();
+    let mut parts: Vec<(&str, f64)> = shares.spent().into_iter().map(|(name, spent)| (name, spent.as_secs_f64() * 1e6)).collect();
+    parts.push(("the rest", whole - parts.iter().map(|p| p.1).sum::<f64>()));
+    parts.sort_by(|a, b| b.1.total_cmp(&a.1));
     print_spread("turn", a, times);
+    if a.json {
+        let of_turn: serde_json::Map<_, _> = parts.iter().map(|(name, spent)| ((*name).to_owned(), (spent / turns).into())).collect();
+        println!("{}", serde_json::json!({ "what": "parts of a turn", "mean_us": of_turn }));
+    } else {
+        println!("where it goes, on average a turn:");
+        for (name, spent) in parts {
+            println!("  {name:<12} {:>9.1} µs {:>5.1} %", spent / turns, 100.0 * spent / whole);
+        }
+    }
     Ok(true)
 }
 

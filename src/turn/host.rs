@@ -254,6 +254,7 @@ impl Engine {
 
     /// What a round is decided on, as it stands now.
     pub(super) fn begin(&self, key: &SessionKey, role: &str, request: Option<&str>) -> Result<Snapshot, TurnError> {
+        let _span = tracing::debug_span!("begin").entered();
         Ok(self.store.begin(key, role, request)?)
     }
 
@@ -312,8 +313,10 @@ impl Engine {
             if going.rounds.last().is_some_and(|r| r.turn != snapshot.opened.turn) {
                 return Err(TurnError::Overtaken(key.session.clone()));
             }
-            let base = self.base(role, &snapshot)?;
-            let collected = self.collected(role, &snapshot)?;
+            let (base, collected) = {
+                let _span = tracing::debug_span!("facts").entered();
+                (self.base(role, &snapshot)?, self.collected(role, &snapshot)?)
+            };
             let given = Given { domain: &self.domain, role, snapshot: &snapshot, base: &base, collected: &collected, going, at };
             let mut taken = self.decide(&given)?;
             // A session ends with its last round: what the calls give is still to be noted.
@@ -327,6 +330,7 @@ impl Engine {
             let account = self.account(&taken.tone.conversation);
             taken.record.models = Models::of(going.heard.sources.as_deref().cloned(), None, account);
             if self.options.explain {
+                let _span = tracing::debug_span!("explain").entered();
                 taken.record.why = record::why(&taken.outcome, &taken.acts, &self.provenance(&snapshot.opened, &snapshot.shared));
             }
             let mut commit = snapshot.opened.turn(at);
@@ -335,7 +339,7 @@ impl Engine {
             commit.changes = std::mem::take(&mut taken.changes);
             commit.ended = ends;
             commit.record = taken.record.to_log();
-            match self.store.commit_to_act(&commit) {
+            match tracing::debug_span!("commit").in_scope(|| self.store.commit_to_act(&commit)) {
                 Ok((Committed::Before(entry), _)) => return Ok(Done::Before(entry)),
                 Ok((Committed::Done(_), ticket)) => {
                     self.auditor.offer(&self.options, &base, &taken.facts, taken.outcome.shown());
@@ -370,6 +374,7 @@ impl Engine {
     fn perform(&self, calls: &[Intent], ticket: &Ticket, until: Deadline) -> Vec<Came> {
         let made: Vec<_> = calls.iter().map(Intent::call).collect();
         let placed: Vec<_> = made.iter().zip(calls).map(|(call, i)| (call, usize::try_from(i.place).unwrap_or_default())).collect();
+        let _span = tracing::debug_span!("act").entered();
         let results = self.functions.perform_all(&placed, ticket, until.0);
         calls.iter().zip(results).map(|(intent, result)| Came::of(intent, &ticket.name(), result)).collect()
     }
@@ -410,6 +415,7 @@ impl Engine {
             }
             Said::Text(t) => *t,
         };
+        let _span = tracing::debug_span!("understand").entered();
         let understand = self.translators(snapshot)?.understand.ok_or(TurnError::NoTranslator)?;
         let listens = text.len() <= MAX_UTTERANCE && !text.trim().is_empty();
         let heard = if listens { understand.understand(text, &self.context(speaker, snapshot)?) } else { Heard::default() };
@@ -426,6 +432,7 @@ impl Engine {
 
     /// Says what is to be said. A model's wording comes after the commit: it may be slow, and it can change nothing.
     fn say(&self, made: Made, heard: Heard, on_sentence: Option<&mut dyn FnMut(&str)>) -> TurnRecord {
+        let _span = tracing::debug_span!("render").entered();
         let Made { says, tone, mut record, render, .. } = made;
         if let Some(render) = render {
             let mut worded = match on_sentence {
