@@ -19,7 +19,7 @@ use crate::term::{Atom, Name, Term};
 pub use files::Files;
 
 /// What a turn brings beside the stored facts, as the rules see it.
-pub const TURN_PREDICATES: [(&str, usize); 16] = [
+pub const TURN_PREDICATES: [(&str, usize); 17] = [
     ("in", 2),
     ("heard", 2),
     ("met", 1),
@@ -29,6 +29,7 @@ pub const TURN_PREDICATES: [(&str, usize); 16] = [
     ("role", 1),
     ("unsure", 3),
     ("unheard", 2),
+    ("doubt", 2),
     ("similar", 3),
     ("collected_add", 1),
     ("collected_del", 1),

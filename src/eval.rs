@@ -5,6 +5,7 @@ pub mod bench;
 pub mod dialogues;
 pub mod instant;
 pub mod invariants;
+pub mod judge;
 pub mod learn;
 pub mod metrics;
 pub mod multiwoz;

@@ -15,7 +15,7 @@ use std::fmt;
 use serde::Serialize;
 
 use crate::diag::Origin;
-use crate::term::{Name, Term};
+use crate::term::{Atom, Name, Term};
 
 pub use admit::{Admission, Arrived, Refused};
 pub use functions::{CALL_FACTS, FunctionDecl, Parameter, StandIn};
@@ -168,6 +168,8 @@ pub struct InputForm {
     pub means: String,
     /// Example utterances.
     pub examples: Vec<Example>,
+    /// Whether a mistake costs much: it is done only with evidence of its own in the words, else asked back.
+    pub costly: bool,
     /// Where it is declared.
     pub origin: Origin,
 }
@@ -176,11 +178,11 @@ pub struct InputForm {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Example {
     /// The engine's last actions, if they matter.
-    pub after: Vec<crate::term::Atom>,
+    pub after: Vec<Atom>,
     /// What is said.
     pub say: String,
     /// What it means.
-    pub means: Vec<crate::term::Atom>,
+    pub means: Vec<Atom>,
 }
 
 /// One form of an action predicate.
@@ -222,6 +224,17 @@ impl Ontology {
     /// The input forms a role may say, in the file's order.
     pub fn inputs_of<'a>(&'a self, role: &'a str) -> impl Iterator<Item = &'a InputForm> {
         self.inputs.iter().filter(move |f| f.roles.iter().any(|r| &**r == role))
+    }
+
+    /// Whether a mistake about the predicate costs much.
+    pub fn is_costly(&self, role: &str, atom: &Atom) -> bool {
+        let fits = |f: &InputForm| f.name == atom.name && f.args.len() == atom.args.len() && atom.args.iter().zip(&f.args).all(|(t, a)| self.fits(t, a));
+        self.inputs_of(role).find(|f| fits(f)).is_some_and(|f| f.costly)
+    }
+
+    /// Whether the domain can ask if an act was meant.
+    pub fn asks_back(&self) -> bool {
+        self.actions.iter().any(|a| &*a.name == "sure" && a.args.len() == 1)
     }
 
     /// The fact predicates whose first argument is a name of this sort; empty for closed sorts.

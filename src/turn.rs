@@ -142,6 +142,7 @@ fn facts(given: &Given<'_>, admission: &Admission, held: Vec<Atom>) -> Vec<Atom>
     if going.rounds.is_empty() {
         facts.extend(admission.refused.iter().map(refused_fact));
         facts.extend(doubts(&going.heard));
+        facts.extend(half_heard(given));
     }
     facts.extend(crate::ir::guard::settle(&given.domain.guards, &facts));
     facts.sort();
@@ -177,6 +178,14 @@ fn doubts(heard: &Heard) -> Vec<Atom> {
         }
     }
     facts
+}
+
+/// The acts that are to be asked back, where the role may say them; their places go on from those of what was heard for sure.
+fn half_heard(given: &Given<'_>) -> Vec<Atom> {
+    let asks: Vec<Arrived> = given.going.heard.asks.iter().cloned().map(Arrived::from).collect();
+    let before = i32::try_from(given.going.arrived.len()).unwrap_or(i32::MAX);
+    let admitted = given.domain.ontology.admit(given.role, &asks).admitted;
+    admitted.iter().map(|(at, act)| Atom::new("doubt", vec![Term::Int(before.saturating_add(*at)), act.to_term()])).collect()
 }
 
 /// What the round changes: its effects, checked against the role's rights, the results it takes in, and the calls it makes. An effect wins over
@@ -217,6 +226,7 @@ fn record(given: &Given<'_>, admission: &Admission, decision: &Decision, calls: 
         unsure: heard.unsure.iter().map(record::UnsureText::from).collect(),
         nearest: heard.nearest.iter().map(record::UnsureText::from).collect(),
         unheard: heard.unheard.clone(),
+        asks: heard.asks.clone(),
         predicates: admission.admitted.iter().map(|(_, a)| a.clone()).collect(),
         refused: admission.refused.iter().map(record::RefusedText::from).collect(),
         actions,

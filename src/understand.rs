@@ -40,6 +40,8 @@ pub struct Context {
 pub struct Heard {
     /// The predicates, in the order said.
     pub predicates: Vec<Atom>,
+    /// Acts that were half heard: not to be done, but to be asked back.
+    pub asks: Vec<Atom>,
     /// How sure, 0 to 1.
     pub confidence: f64,
     /// For each predicate the byte ranges of the words it came from.
@@ -61,7 +63,7 @@ pub struct Heard {
 impl Heard {
     /// Whether something is left to ask the speaker about.
     pub fn asks_back(&self) -> bool {
-        !self.unsure.is_empty() || !self.unheard.is_empty() || !self.nearest.is_empty()
+        !self.asks.is_empty() || !self.unsure.is_empty() || !self.unheard.is_empty() || !self.nearest.is_empty()
     }
 }
 
@@ -110,6 +112,11 @@ pub struct Unsure {
 pub trait Understand: Send + Sync {
     /// Translates one utterance.
     fn understand(&self, text: &str, context: &Context) -> Heard;
+
+    /// What of another translator's reading the words bear out; the rest of it is to be asked back, or nothing. Who cannot judge lets it be.
+    fn gate(&self, _text: &str, _context: &Context, heard: Heard) -> Heard {
+        heard
+    }
 
     /// What it says of conditions in free words once calls of the same turn came back.
     fn settle(&self, _text: &str, _context: &Context) -> Vec<Atom> {

@@ -31,7 +31,7 @@ fn its_language_cases_are_understood() {
     let cases = nlu::read_cases(include_str!("data/nlu/hospital.jsonl").as_bytes(), &domain.ontology.view).unwrap();
     let report = nlu::evaluate(&translator, &cases);
     assert!(cases.len() >= 60, "there are only {} cases", cases.len());
-    assert!(report.all.exact_rate() >= 0.95, "{:#?}", report.wrong);
+    assert!(report.all.exact_percent() >= 95.0, "{:#?}", report.wrong);
 }
 
 #[test]

@@ -76,7 +76,7 @@ fn reaches(file: &str, exact: f64, f1: f64) {
     let report = scored(file);
     let mut out = vec![];
     nlu::write_report(&report, &mut out).unwrap();
-    assert!(report.all.exact_rate() >= exact && report.all.f1() >= f1, "{}", String::from_utf8(out).unwrap());
+    assert!(report.all.exact_percent() >= exact * 100.0 && report.all.f1_percent() >= f1 * 100.0, "{}", String::from_utf8(out).unwrap());
 }
 
 /// Utterances that were looked at while the data files were written: they must not get worse.

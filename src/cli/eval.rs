@@ -10,6 +10,7 @@ use crate::facts::MemoryStore;
 use crate::llm::BlockingModel;
 use crate::reason::Reasoner;
 use crate::turn::Options;
+use crate::understand::embedded::Part;
 use crate::understand::hybrid::DEFAULT_BELOW;
 
 /// Arguments of `eval`.
@@ -112,6 +113,9 @@ struct Understand {
     /// Configurations of models (see docs/models.md); otherwise the DUOLOGUE_MODEL… variables are read.
     #[arg(long = "model")]
     models: Vec<PathBuf>,
+    /// Leave out a part of the embedded translator, to see what it is worth: patterns, learned, voice or gate.
+    #[arg(long, value_name = "PART", value_delimiter = ',')]
+    without: Vec<Part>,
     /// Only so many cases, evenly chosen from the file.
     #[arg(long)]
     cases: Option<usize>,
@@ -172,7 +176,7 @@ pub fn run(a: &Arguments) -> Result<bool, Failure> {
     match &a.what {
         What::Understand(u) => {
             let domain = u.place.load()?;
-            let embedded = domain.embedded()?;
+            let embedded = domain.embedded()?.map(|e| e.without(&u.without));
             let file = std::fs::File::open(&u.file).map_err(|e| Failure::Other(format!("{}: {e}", u.file.display())))?;
             let mut cases =
                 nlu::read_cases(std::io::BufReader::new(file), &domain.ontology.view).map_err(|e| Failure::Other(format!("{}: {e}", u.file.display())))?;

@@ -7,6 +7,7 @@ use crate::domain::ends::{examples_file, model_file};
 use crate::eval::learn::{Fold, Folds, cross_validate, expressible, learn};
 use crate::eval::nlu::{self, Case};
 use crate::ontology::Shape;
+use crate::understand::embedded::Part;
 use crate::understand::embedded::learned::Learned;
 use crate::understand::embedded::learned::train::fingerprint;
 
@@ -32,6 +33,9 @@ pub struct Arguments {
     /// Measure what was learned on these cases, and write nothing.
     #[arg(long)]
     test: Vec<PathBuf>,
+    /// With --test: leave out a part of the translator, to see what it is worth: patterns, learned, voice or gate.
+    #[arg(long, value_name = "PART", value_delimiter = ',')]
+    without: Vec<Part>,
     /// Write nothing; fail if the model at hand is another one.
     #[arg(long)]
     check: bool,
@@ -79,7 +83,7 @@ pub fn run(a: &Arguments) -> Result<bool, Failure> {
     let taught = translator.with_learned(learned.clone());
     print_model(&learned, &written, all.len(), expressible(&taught, &all));
     for path in &a.test {
-        let report = nlu::evaluate(&taught, &cases(&read(path)?, &path.display().to_string(), &domain.ontology.view)?);
+        let report = nlu::evaluate(&taught.clone().without(&a.without), &cases(&read(path)?, &path.display().to_string(), &domain.ontology.view)?);
         nlu::write_report(&report, &mut std::io::stdout().lock())?;
     }
     let file = model_file(&name);
@@ -107,17 +111,18 @@ fn print_fold(fold: &Fold, wrong: bool) -> Result<(), Failure> {
     if wrong {
         nlu::write_report(&fold.with, &mut std::io::stdout().lock())?;
     }
-    let (without, with) = (fold.without.all, fold.with.all);
-    println!(
-        "{:<12} {:>5} cases  patterns alone: exact {:>5.1} % F1 {:>5.1} %  with learning: exact {:>5.1} % F1 {:>5.1} %  p50 {} -> {} us",
-        fold.name,
-        without.cases,
-        100.0 * without.exact_rate(),
-        100.0 * without.f1(),
-        100.0 * with.exact_rate(),
-        100.0 * with.f1(),
-        fold.without.p50_us,
-        fold.with.p50_us
-    );
+    for (part, report) in [("patterns alone", &fold.without), ("with learning", &fold.with)] {
+        let a = report.all;
+        println!(
+            "{:<12} {part:<14} {:>5} cases  exact {:>5.1} %  F1 {:>5.1} %  wrong kind {:>5.1} %  asked {:>5.1} %  p50 {} us",
+            fold.name,
+            a.cases,
+            a.exact_percent(),
+            a.f1_percent(),
+            a.wrong_kind_percent(),
+            a.asked_percent(),
+            report.p50_us
+        );
+    }
     Ok(())
 }

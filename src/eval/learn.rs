@@ -29,7 +29,7 @@ pub struct Fold {
 
 /// Cases as the training takes them.
 pub fn utterances<'c>(cases: impl Iterator<Item = &'c Case>) -> Vec<Utterance> {
-    cases.map(|c| Utterance { context: c.context.clone(), text: c.text.clone(), gold: c.gold.clone() }).collect()
+    cases.map(|c| Utterance { context: c.context.clone(), text: c.text.clone(), gold: c.gold.clone(), asks: c.asks.clone(), weight: c.weight }).collect()
 }
 
 /// Learns from cases.

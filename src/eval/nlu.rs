@@ -6,6 +6,8 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
+use super::judge::Reliability;
+use super::understand::Score;
 use crate::ontology::Shape;
 use crate::ontology::shape::NotOfShape;
 use crate::term::Atom;
@@ -25,6 +27,12 @@ pub struct Case {
     pub text: String,
     /// What they mean, in any order.
     pub gold: Vec<Atom>,
+    /// What is to be asked back and not done.
+    pub asks: Vec<Atom>,
+    /// What is right as well: `ask`, `do`, `either`, `unclear`, `irrelevant`, `nothing` or a predicate.
+    pub also: Vec<Atom>,
+    /// How much it counts where something is learned from it.
+    pub weight: f32,
     /// Kinds of difficulty.
     pub tags: Vec<String>,
 }
@@ -39,7 +47,19 @@ struct CaseLine {
     text: String,
     gold: Vec<Atom>,
     #[serde(default)]
+    asks: Vec<Atom>,
+    #[serde(default)]
+    also: Vec<Atom>,
+    #[serde(default = "one")]
+    weight: f32,
+    #[serde(default)]
+    class: Option<u32>,
+    #[serde(default)]
     tags: Vec<String>,
+}
+
+fn one() -> f32 {
+    1.0
 }
 
 /// The context of a case or of a request. Beside what is named here it holds what the conversation shows, in the shape
@@ -61,55 +81,19 @@ impl ContextText {
     }
 }
 
-/// Agreement on a set of cases.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Agreement {
-    /// Cases.
-    pub cases: usize,
-    /// Cases with exactly the gold atoms.
-    pub exact: usize,
-    /// Atoms that are right.
-    pub right: usize,
-    /// Atoms produced.
-    pub produced: usize,
-    /// Atoms expected.
-    pub expected: usize,
-}
-
-impl Agreement {
-    fn add(&mut self, got: &[Atom], gold: &[Atom]) -> bool {
-        let right = common(got, gold);
-        let exact = right == got.len() && right == gold.len();
-        self.cases += 1;
-        self.exact += usize::from(exact);
-        self.right += right;
-        self.produced += got.len();
-        self.expected += gold.len();
-        exact
-    }
-
-    /// Part of the cases that match exactly.
-    pub fn exact_rate(&self) -> f64 {
-        part(self.exact, self.cases)
-    }
-
-    /// Harmonic mean of precision and recall over atoms.
-    pub fn f1(&self) -> f64 {
-        part(2 * self.right, self.produced + self.expected)
-    }
-}
-
 /// What an evaluation found.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Report {
     /// All cases.
-    pub all: Agreement,
+    pub all: Score,
     /// By tag, and by role as `role:NAME`.
-    pub by_tag: BTreeMap<String, Agreement>,
+    pub by_tag: BTreeMap<String, Score>,
     /// Median time of an utterance in microseconds, each the best of three.
     pub p50_us: u64,
     /// 99th percentile.
     pub p99_us: u64,
+    /// How often it is right by how sure it is.
+    pub reliability: Reliability,
     /// Cases that do not match: name, words, produced, expected.
     pub wrong: Vec<Wrong>,
 }
@@ -125,6 +109,10 @@ pub struct Wrong {
     pub extra: Vec<String>,
     /// What was expected but not produced.
     pub missing: Vec<String>,
+    /// What was asked back.
+    pub asked: Vec<String>,
+    /// Whether an act was heard of a kind that nobody meant.
+    pub wrong_kind: bool,
     /// The translator's confidence.
     pub confidence: f64,
 }
@@ -154,9 +142,13 @@ pub fn read_cases(reader: impl BufRead, shape: &Shape) -> Result<Vec<Case>, Eval
             continue;
         }
         let wrong = |reason: String| EvalError::Line { line: i + 1, reason };
-        let CaseLine { id, role, context, text, gold, tags } = serde_json::from_str(&line).map_err(|e| wrong(e.to_string()))?;
+        if i == 0 && line.starts_with("{\"about\"") {
+            continue;
+        }
+        let CaseLine { id, role, context, text, gold, asks, also, weight, class, mut tags } = serde_json::from_str(&line).map_err(|e| wrong(e.to_string()))?;
         let context = context.read(&role, shape).map_err(|e| wrong(e.to_string()))?;
-        out.push(Case { id, role, context, text, gold, tags });
+        tags.extend(class.map(|c| format!("class:{c:02}")));
+        out.push(Case { id, role, context, text, gold, asks, also, weight, tags });
     }
     Ok(out)
 }
@@ -176,16 +168,19 @@ pub fn evaluate(translator: &dyn Understand, cases: &[Case]) -> Report {
             best = best.min(u64::try_from(begin.elapsed().as_micros()).unwrap_or(u64::MAX));
         }
         times.push(best);
-        let exact = report.all.add(&heard.predicates, &case.gold);
+        let judged = report.all.count(case, &heard);
         for tag in case.tags.iter().cloned().chain(std::iter::once(format!("role:{}", case.role))) {
-            report.by_tag.entry(tag).or_default().add(&heard.predicates, &case.gold);
+            report.by_tag.entry(tag).or_default().count(case, &heard);
         }
-        if !exact {
+        report.reliability.count(heard.confidence, judged.exact);
+        if !judged.exact {
             report.wrong.push(Wrong {
                 id: case.id.clone(),
                 text: case.text.clone(),
                 extra: difference(&heard.predicates, &case.gold),
                 missing: difference(&case.gold, &heard.predicates),
+                asked: heard.asks.iter().map(ToString::to_string).collect(),
+                wrong_kind: judged.wrong_kind,
                 confidence: heard.confidence,
             });
         }
@@ -197,21 +192,26 @@ pub fn evaluate(translator: &dyn Understand, cases: &[Case]) -> Report {
     report
 }
 
+fn line(name: &str, a: &Score) -> String {
+    let (exact, f1, wrong, asked) = (a.exact_percent(), a.f1_percent(), a.wrong_kind_percent(), a.asked_percent());
+    format!("{name:<18} {:>4} cases  exact {exact:>5.1} %  F1 {f1:>5.1} %  wrong kind {wrong:>5.1} %  asked {asked:>5.1} %", a.cases)
+}
+
 /// Writes a report for people.
 pub fn write_report(report: &Report, out: &mut dyn Write) -> std::io::Result<()> {
     for w in &report.wrong {
-        writeln!(out, "{}: {}", w.id, w.text)?;
-        for (sign, list) in [("+", &w.extra), ("-", &w.missing)] {
+        writeln!(out, "{}{}: {}", if w.wrong_kind { "! " } else { "" }, w.id, w.text)?;
+        for (sign, list) in [("+", &w.extra), ("-", &w.missing), ("?", &w.asked)] {
             for atom in list {
                 writeln!(out, "    {sign} {atom}")?;
             }
         }
     }
     for (tag, a) in &report.by_tag {
-        writeln!(out, "{tag:<18} {:>4} cases  exact {:>5.1} %  F1 {:>5.1} %", a.cases, 100.0 * a.exact_rate(), 100.0 * a.f1())?;
+        writeln!(out, "{}", line(tag, a))?;
     }
-    let a = &report.all;
-    writeln!(out, "{:<18} {:>4} cases  exact {:>5.1} %  F1 {:>5.1} %", "all", a.cases, 100.0 * a.exact_rate(), 100.0 * a.f1())?;
+    writeln!(out, "{}", line("all", &report.all))?;
+    writeln!(out, "how often right by how sure: {}", report.reliability)?;
     writeln!(out, "time per utterance  p50 {} us  p99 {} us", report.p50_us, report.p99_us)
 }
 
@@ -229,6 +229,7 @@ struct Request {
 struct Response {
     id: serde_json::Value,
     predicates: Vec<Atom>,
+    asks: Vec<Atom>,
     confidence: f64,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     unsure: Vec<serde_json::Value>,
@@ -262,7 +263,7 @@ pub fn translate_lines(translator: &dyn Understand, shape: &Shape, role: &str, r
         let (unsure, nearest, unheard) = (asked(&heard.unsure), asked(&heard.nearest), heard.unheard.clone());
         let uncovered = heard.uncovered.iter().filter_map(|r| request.text.get(r.clone())).map(str::to_owned).collect();
         let confidence = (heard.confidence * 1000.0).round() / 1000.0;
-        let response = Response { id: request.id, predicates: heard.predicates, confidence, unsure, nearest, unheard, uncovered };
+        let response = Response { id: request.id, predicates: heard.predicates, asks: heard.asks, confidence, unsure, nearest, unheard, uncovered };
         let text = serde_json::to_string(&response).map_err(|e| EvalError::Line { line: i + 1, reason: e.to_string() })?;
         writeln!(out, "{text}")?;
     }
@@ -285,19 +286,6 @@ pub fn readings(translator: &Embedded, shape: &Shape, role: &str, reader: impl B
     Ok(())
 }
 
-fn common(a: &[Atom], b: &[Atom]) -> usize {
-    let mut left: Vec<&Atom> = b.iter().collect();
-    a.iter()
-        .filter(|x| match left.iter().position(|y| y == x) {
-            Some(i) => {
-                left.swap_remove(i);
-                true
-            }
-            None => false,
-        })
-        .count()
-}
-
 fn difference(a: &[Atom], b: &[Atom]) -> Vec<String> {
     let mut left: Vec<&Atom> = b.iter().collect();
     let mut out = vec![];
@@ -312,11 +300,6 @@ fn difference(a: &[Atom], b: &[Atom]) -> Vec<String> {
     out
 }
 
-fn part(a: usize, b: usize) -> f64 {
-    #[expect(clippy::cast_precision_loss, reason = "counts of cases are small")]
-    if b == 0 { 1.0 } else { a as f64 / b as f64 }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -324,8 +307,6 @@ mod tests {
     #[test]
     fn repeated_atoms_count() {
         let a: Vec<Atom> = ["p(1)", "p(1)", "q"].iter().map(|t| Atom::parse(t).unwrap()).collect();
-        assert_eq!(common(&a, &a), 3);
-        assert_eq!(common(&a[..1], &a), 1);
         assert_eq!(difference(&a, &a[1..]), ["p(1)"]);
     }
 }

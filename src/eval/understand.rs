@@ -5,13 +5,14 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
+use super::judge::{Judged, common, judge};
 pub use super::nlu::Case;
 use crate::conversation::Conversation;
 use crate::llm::cost::dollars;
 use crate::term::{Atom, Name};
 use crate::understand::hybrid::weigh;
 use crate::understand::llm::{LlmUnderstand, Trace, Translation};
-use crate::understand::{Context, Understand};
+use crate::understand::{Context, Heard, Understand};
 
 /// A translator under measurement.
 pub struct Candidate<'a> {
@@ -52,6 +53,10 @@ pub struct Score {
     pub given: usize,
     /// Atoms wanted.
     pub wanted: usize,
+    /// Cases in which an act of a kind was to be done that nobody meant.
+    pub wrong_kind: usize,
+    /// Cases in which something was asked back.
+    pub asked: usize,
 }
 
 impl Score {
@@ -65,14 +70,26 @@ impl Score {
         percent(2 * self.right, self.given + self.wanted)
     }
 
-    fn count(&mut self, gold: &[Atom], got: &[Atom]) {
-        let mut left: Vec<&Atom> = gold.iter().collect();
-        let right = got.iter().filter(|a| left.iter().position(|g| g == a).map(|i| left.swap_remove(i)).is_some()).count();
+    /// The share of cases with an act that nobody meant, in per cent.
+    pub fn wrong_kind_percent(&self) -> f64 {
+        percent(self.wrong_kind, self.cases)
+    }
+
+    /// The share of cases in which something was asked back, in per cent.
+    pub fn asked_percent(&self) -> f64 {
+        percent(self.asked, self.cases)
+    }
+
+    pub(super) fn count(&mut self, case: &Case, heard: &Heard) -> Judged {
+        let judged = judge(case, heard);
         self.cases += 1;
-        self.exact += usize::from(right == gold.len() && right == got.len());
-        self.right += right;
-        self.given += got.len();
-        self.wanted += gold.len();
+        self.exact += usize::from(judged.exact);
+        self.wrong_kind += usize::from(judged.wrong_kind);
+        self.asked += usize::from(heard.asks_back());
+        self.right += common(&heard.predicates, &case.gold);
+        self.given += heard.predicates.len();
+        self.wanted += case.gold.len();
+        judged
     }
 }
 
@@ -121,7 +138,7 @@ pub fn understand(cases: &[Case], candidates: &[Candidate<'_>]) -> Vec<Report> {
         for case in cases {
             let started = Instant::now();
             let translation = (candidate.translate)(&case.text, &context(case));
-            run.count(case, &translation.heard.predicates, translation.trace.as_ref(), translation.model.is_some(), started.elapsed());
+            run.count(case, &translation.heard, translation.trace.as_ref(), translation.model.is_some(), started.elapsed());
         }
         run.done()
     };
@@ -143,13 +160,13 @@ pub fn compare(cases: &[Case], embedded: Option<&dyn Understand>, models: &[(Str
             let started = Instant::now();
             let mut translation = model.translate(&case.text, &context, Some(first.clone().unwrap_or_default()));
             let asking = started.elapsed();
-            let (own, usable) = (translation.model.clone().unwrap_or_default(), translation.model.is_some());
+            let (own, usable) = (Heard { predicates: translation.model.clone().unwrap_or_default(), ..Heard::default() }, translation.model.is_some());
             alone.count(case, &own, translation.trace.as_ref(), usable, asking);
             match first.filter(|f| f.confidence >= below) {
-                Some(sure) => hybrid.count(case, &sure.predicates, None, false, embedding),
+                Some(sure) => hybrid.count(case, &sure, None, false, embedding),
                 None => {
                     weigh(&mut translation);
-                    hybrid.count(case, &translation.heard.predicates, translation.trace.as_ref(), usable, embedding + asking);
+                    hybrid.count(case, &translation.heard, translation.trace.as_ref(), usable, embedding + asking);
                 }
             }
         }
@@ -176,12 +193,12 @@ impl Run {
         Self { report: Report { label: label.to_owned(), ..Report::default() }, times: vec![] }
     }
 
-    fn count(&mut self, case: &Case, got: &[Atom], asked: Option<&Trace>, usable: bool, took: Duration) {
+    fn count(&mut self, case: &Case, got: &Heard, asked: Option<&Trace>, usable: bool, took: Duration) {
         let report = &mut self.report;
         self.times.push(took);
-        report.all.count(&case.gold, got);
+        let exact = report.all.count(case, got).exact;
         for tag in case.tags.iter().cloned().chain([format!("role:{}", case.role)]) {
-            report.by_tag.entry(tag).or_default().count(&case.gold, got);
+            report.by_tag.entry(tag).or_default().count(case, got);
         }
         if let Some(trace) = asked {
             report.asked += 1;
@@ -195,10 +212,10 @@ impl Run {
                 *report.faults.entry(fault.to_owned()).or_default() += 1;
             }
         }
-        let (mut wanted, mut given) = (case.gold.clone(), got.to_vec());
+        let (mut wanted, mut given) = (case.gold.clone(), got.predicates.clone());
         wanted.sort();
         given.sort();
-        if wanted != given {
+        if !exact {
             report.differences.push((case.id.clone(), wanted, given));
         }
     }
@@ -293,7 +310,7 @@ mod tests {
         let translator = Always("g;f(1)");
         let reports = understand(&cases, &[Candidate::offline("one", &translator)]);
         let report = &reports[0];
-        assert_eq!(report.all, Score { cases: 2, exact: 1, right: 4, given: 4, wanted: 5 });
+        assert_eq!(report.all, Score { cases: 2, exact: 1, right: 4, given: 4, wanted: 5, wrong_kind: 0, asked: 0 });
         assert_eq!((report.by_tag["t"].exact, report.by_tag["role:customer"].cases, report.differences.len()), (0, 2, 1));
         assert!((report.all.f1_percent() - 800.0 / 9.0).abs() < 1e-9);
         let table = table(&reports);

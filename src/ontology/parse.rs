@@ -88,6 +88,17 @@ struct InputText {
     means: String,
     #[serde(default)]
     examples: Vec<Spanned<String>>,
+    #[serde(default)]
+    cost: Cost,
+}
+
+/// What a mistake costs.
+#[derive(Default, PartialEq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Cost {
+    #[default]
+    Low,
+    High,
 }
 
 #[derive(Deserialize)]
@@ -277,7 +288,15 @@ impl Reader<'_> {
         let (name, args) = self.form(&text.value.form, &origin)?;
         self.known_roles(&text.value.roles, roles, &origin);
         let examples = text.value.examples.iter().filter_map(|e| self.example(e)).collect();
-        Some(InputForm { name, args, roles: names(&text.value.roles), means: text.value.means.clone(), examples, origin })
+        Some(InputForm {
+            name,
+            args,
+            roles: names(&text.value.roles),
+            means: text.value.means.clone(),
+            examples,
+            costly: text.value.cost == Cost::High,
+            origin,
+        })
     }
 
     fn known_roles(&mut self, named: &[String], roles: &BTreeMap<Name, Role>, origin: &Origin) {

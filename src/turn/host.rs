@@ -418,10 +418,14 @@ impl Engine {
         let _span = tracing::debug_span!("understand").entered();
         let understand = self.translators(snapshot)?.understand.ok_or(TurnError::NoTranslator)?;
         let listens = text.len() <= MAX_UTTERANCE && !text.trim().is_empty();
-        let heard = if listens { understand.understand(text, &self.context(speaker, snapshot)?) } else { Heard::default() };
+        let mut heard = if listens { understand.understand(text, &self.context(speaker, snapshot)?) } else { Heard::default() };
         let mut arrived: Vec<Arrived> = heard.predicates.iter().cloned().map(Arrived::from).collect();
         let unclear = self.domain.ontology.inputs_of(speaker.role).any(|f| &*f.name == "unclear" && f.args.is_empty());
-        if arrived.is_empty() && heard.unsure.is_empty() && heard.unheard.is_empty() && unclear {
+        // Who cannot ask back says that it was not understood.
+        if !self.domain.ontology.asks_back() {
+            heard.asks.clear();
+        }
+        if arrived.is_empty() && heard.unsure.is_empty() && heard.unheard.is_empty() && heard.asks.is_empty() && unclear {
             arrived.push(Atom::new("unclear", vec![]).into());
         }
         if speaker.until.passed() {

@@ -46,6 +46,9 @@ pub struct TurnRecord {
     /// Words that no predicate accounts for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unheard: Vec<String>,
+    /// Acts that were half heard, to be asked back.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub asks: Vec<Atom>,
     /// Those that were admitted.
     pub predicates: Vec<Atom>,
     /// Those that were not, with the reason.
@@ -191,7 +194,7 @@ impl TurnRecord {
     pub fn heard(&self) -> Heard {
         let all = |list: &[UnsureText]| list.iter().map(Unsure::from).collect();
         let (unsure, nearest) = (all(&self.unsure), all(&self.nearest));
-        Heard { confidence: self.confidence, unsure, nearest, unheard: self.unheard.clone(), by: "before", ..Heard::default() }
+        Heard { confidence: self.confidence, unsure, nearest, unheard: self.unheard.clone(), asks: self.asks.clone(), by: "before", ..Heard::default() }
     }
 
     /// What was asked back: unclear names, or else whether the name most like an unknown one is meant.

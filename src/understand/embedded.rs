@@ -9,12 +9,14 @@
 
 pub mod chart;
 pub mod data;
+pub mod gate;
 pub mod grammar;
 pub mod learned;
 pub mod lines;
 pub mod model;
 pub mod numbers;
 pub mod phrase;
+pub mod relative;
 pub mod repair;
 pub mod resolve;
 pub mod template;
@@ -47,6 +49,33 @@ pub struct Embedded {
     knowledge: Arc<Knowledge>,
     nearness: Option<Nearness>,
     learned: Option<Arc<Taught>>,
+    without: Vec<Part>,
+}
+
+/// A part of the translator that can be left out, to measure what it is worth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// The patterns of the lexicon.
+    Patterns,
+    /// The reader that was learned from labelled utterances.
+    Learned,
+    /// The second voice.
+    Voice,
+    /// The gate.
+    Gate,
+}
+
+impl std::str::FromStr for Part {
+    type Err = String;
+    fn from_str(s: &str) -> Result<Self, String> {
+        match s {
+            "patterns" => Ok(Self::Patterns),
+            "learned" => Ok(Self::Learned),
+            "voice" => Ok(Self::Voice),
+            "gate" => Ok(Self::Gate),
+            other => Err(format!("`{other}` is no part of the translator: leave out patterns, learned, voice or gate")),
+        }
+    }
 }
 
 impl Embedded {
@@ -54,7 +83,7 @@ impl Embedded {
     pub fn load<'f>(ontology: &Ontology, files: &DomainFiles, facts: impl Iterator<Item = &'f Atom>) -> Result<Self, Vec<Diagnostic>> {
         let (model, words) = model::load(ontology, files)?;
         let knowledge = model::knowledge(&model, words.clone(), facts);
-        Ok(Self { model: Arc::new(model), words: Arc::new(words), knowledge: Arc::new(knowledge), nearness: None, learned: None })
+        Ok(Self { model: Arc::new(model), words: Arc::new(words), knowledge: Arc::new(knowledge), nearness: None, learned: None, without: vec![] })
     }
 
     /// The same translator over changed facts: only the name index is built anew.
@@ -62,6 +91,13 @@ impl Embedded {
     pub fn with_names<'f>(&self, facts: impl Iterator<Item = &'f Atom>) -> Self {
         let knowledge = model::knowledge(&self.model, (*self.words).clone(), facts);
         Self { knowledge: Arc::new(knowledge), ..self.clone() }
+    }
+
+    /// The same without some of its parts.
+    #[must_use]
+    pub fn without(mut self, parts: &[Part]) -> Self {
+        self.without = parts.to_vec();
+        self
     }
 
     /// The same with a scorer for names that spelling leaves unknown or tied.
@@ -207,6 +243,7 @@ impl Embedded {
         let after: Vec<Option<Vec<(u8, Term)>>> = grammar.patterns.iter().map(|p| condition(p, context)).collect();
         let edges = chart.edges(grammar, &after);
         let (path, _) = chart.best(grammar, &edges);
+        let voice = self.voice(text, context).into_iter().filter(|(_, p)| *p >= 0.05).map(|(kind, p)| format!("{p:.2} by the second voice: {kind}"));
         path.iter()
             .filter_map(|i| edges.get(*i))
             .map(|e| {
@@ -214,6 +251,7 @@ impl Embedded {
                 let say = grammar.patterns.get(e.pattern).map_or("", |p| &p.say);
                 format!("{:.2} [{}] by {}", e.score, words.join(" "), say.chars().take(90).collect::<String>())
             })
+            .chain(voice)
             .collect()
     }
 
@@ -521,15 +559,36 @@ impl Understand for Embedded {
     }
 
     fn understand(&self, text: &str, context: &Context) -> Heard {
-        let (heard, settled) = self.by_patterns(text, context);
-        match &self.learned {
+        let (mut heard, settled) = self.by_patterns(text, context);
+        if settled {
+            return heard;
+        }
+        if self.without.contains(&Part::Patterns) {
+            heard = Heard { by: heard.by, confidence: 0.1, ..Heard::default() };
+        }
+        let (patterns, whole) = (heard.predicates.clone(), heard.confidence >= gate::SURE && heard.uncovered.is_empty());
+        let mut read = match self.learned.as_ref().filter(|_| !self.without.contains(&Part::Learned)) {
             // What the engine asked about a name, code, and what patterns read as nothing on purpose are no matter of wording;
             // and where patterns would ask back, asking is better than a likely guess.
-            Some(taught) if !settled && !heard.asks_back() && context.asked.is_empty() && text.chars().any(char::is_alphanumeric) => {
+            Some(taught) if !heard.asks_back() && context.asked.is_empty() && text.chars().any(char::is_alphanumeric) => {
                 self.weigh(taught, text, context, heard)
             }
             _ => heard,
+        };
+        let sure = whole && read.predicates == patterns;
+        if !self.model.sets.is_empty() {
+            let (tokens, _) = self.tokens(text);
+            for act in &mut read.predicates {
+                if let Some(changed) = self.absolute(&tokens, act) {
+                    *act = changed;
+                }
+            }
         }
+        if self.without.contains(&Part::Gate) { read } else { self.gated(text, context, read, sure) }
+    }
+
+    fn gate(&self, text: &str, context: &Context, heard: Heard) -> Heard {
+        self.gated(text, context, heard, false)
     }
 }
 

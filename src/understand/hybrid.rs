@@ -102,7 +102,7 @@ impl Understand for HybridUnderstand {
         if let Some(observer) = &self.observer {
             observer(&translation);
         }
-        translation.into_heard()
+        self.embedded.gate(text, context, translation.into_heard())
     }
 
     fn account(&self, of: &Conversation) -> Option<Account> {

@@ -278,7 +278,11 @@ impl Understand for LlmUnderstand {
         if let Some(observer) = &self.observer {
             observer(&translation);
         }
-        translation.into_heard()
+        let heard = translation.into_heard();
+        match &self.fallback {
+            Some(embedded) => embedded.gate(text, context, heard),
+            None => heard,
+        }
     }
 
     fn account(&self, of: &Conversation) -> Option<Account> {

@@ -86,6 +86,9 @@ pub struct Lexicon {
     /// Measure words between a number and a name.
     #[serde(default)]
     pub measures: String,
+    /// Predicates whose number sets that of a fact, `edit($x,price,$n): original_price`: it may be said as a change of it.
+    #[serde(default)]
+    pub sets: BTreeMap<String, String>,
     /// Patterns by role; `any` for every role.
     pub patterns: BTreeMap<String, Vec<PatternText>>,
 }

@@ -22,7 +22,7 @@ use self::labels::Labels;
 use self::mentions::Mention;
 use self::weights::{Choice, Weights};
 use super::chart::Chart;
-use crate::term::Name;
+use crate::term::{Atom, Name, Term};
 use crate::understand::Context;
 
 /// From which probability on something is taken to be said beside the mentions.
@@ -50,6 +50,19 @@ pub struct RoleModel {
     pub mention: Weights,
     /// Weights of the utterances' labels.
     pub act: Weights,
+    /// Kinds of acts, as the second voice tells them; with [`ASKED`] before those that were to be asked back.
+    pub kinds: Vec<String>,
+    /// Weights of the kinds.
+    pub kind: Weights,
+}
+
+/// Stands before a kind of act that is only half said.
+pub const ASKED: char = '?';
+
+/// The kinds of an act: its name, and that with its first constant.
+pub fn kinds(act: &Atom) -> impl Iterator<Item = String> {
+    let constant = act.args.iter().find_map(|t| if let Term::Const(c) = t { Some(format!("{} {c}", act.name)) } else { None });
+    constant.into_iter().chain([act.name.to_string()])
 }
 
 /// How the model reads an utterance.
@@ -111,6 +124,12 @@ impl RoleModel {
             }
         }
         out
+    }
+
+    /// How likely each kind of act is, to the second voice: from the words with their names masked, whatever else was read in them.
+    pub fn voice(&self, chart: &Chart<'_>, mentions: &[Mention], context: &Context) -> BTreeMap<&str, f32> {
+        let chances = self.kind.read(&View::new(chart, mentions, context).whole(&[]), self.kinds.len(), Choice::Any);
+        self.kinds.iter().map(String::as_str).zip(chances).collect()
     }
 
     /// The logarithm of the guess's probability, and that of a given labelling. A label never seen counts as improbable.

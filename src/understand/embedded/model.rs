@@ -8,6 +8,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::data::{Does, DomainFiles, English, Lexicon, PatternText, Synonyms, read};
 use super::grammar::{Compiler, Fill, Firsts, Program, Sorts, Step, firsts, variable};
 use super::numbers::NumberWords;
+use super::relative::Sets;
 use super::template::{Template, parse_templates};
 use super::text::{Respell, plain_words};
 use crate::diag::{Diagnostic, Source};
@@ -165,6 +166,10 @@ pub struct Model {
     pub forms: BTreeMap<(Name, Name, usize), Vec<Vec<Arg>>>,
     /// Phrases of aliases and the names they stand for.
     pub aliases: Vec<(Vec<String>, Vec<Name>)>,
+    /// The predicates whose number may be said as a change of a fact's.
+    pub sets: Vec<Sets>,
+    /// The vocabulary: what a mistake about an act costs.
+    pub ontology: Arc<Ontology>,
     /// Names whose sort is open: a hole of that sort takes names that are not known yet.
     pub open_sorts: FxHashSet<Name>,
 }
@@ -188,6 +193,8 @@ pub struct Knowledge {
     pub sorts: Vec<u64>,
     /// Pairs of names that stand in one fact.
     pub related: FxHashSet<(usize, usize)>,
+    /// Numbers of facts: predicate and name to the number.
+    pub amounts: FxHashMap<(Name, Name), i64>,
     /// Facts of one or two arguments: predicate and first argument to the second ones.
     pub pairs: FxHashMap<(Name, Name), Vec<Name>>,
 }
@@ -352,6 +359,8 @@ impl Build<'_> {
             name_facts,
             forms: BTreeMap::new(),
             aliases: vec![],
+            sets: vec![],
+            ontology: Arc::new(self.ontology.clone()),
             open_sorts: self.ontology.sorts.iter().filter(|(_, s)| matches!(s, Sort::NewName)).map(|(n, _)| n.clone()).collect(),
         };
         for form in &self.ontology.inputs {
@@ -367,6 +376,12 @@ impl Build<'_> {
         self.values(&lexicon, &mut model, &class_firsts);
         self.patterns(&lexicon, &english, &mut model, &class_firsts);
         self.lines(&lexicon, &mut model);
+        for (means, fact) in &lexicon.sets {
+            match parse_templates(means, &mut vec!["x".to_owned(), "n".to_owned()]) {
+                Ok(templates) => model.sets.extend(templates.into_iter().map(|template| Sets { template, fact: fact.as_str().into() })),
+                Err(e) => self.wrong(&self.files.lexicon.clone(), means, e),
+            }
+        }
         for (said, names) in &synonyms.names {
             let words = plain_words(said, &model.respell);
             for word in &words {
@@ -678,6 +693,9 @@ pub fn knowledge<'a>(model: &Model, mut words: Words, facts: impl Iterator<Item 
         if let Some(first) = fact.args.first().and_then(Term::as_name) {
             let second = fact.args.get(1).and_then(Term::as_name).map(Name::from);
             k.pairs.entry((fact.name.clone(), first.into())).or_default().extend(second);
+            if let [_, Term::Int(n)] = fact.args.as_slice() {
+                k.amounts.insert((fact.name.clone(), first.into()), i64::from(*n));
+            }
         }
         if named.len() > 1 {
             strings.push((fact.name.clone(), named));

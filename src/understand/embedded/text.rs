@@ -108,6 +108,13 @@ fn pieces(text: &str) -> Vec<(String, Range<usize>, Kind)> {
                 match d {
                     '0'..='9' => decimals.as_mut().unwrap_or(&mut digits).push(d),
                     '.' if next_digit && decimals.is_none() => decimals = Some(String::new()),
+                    // Two digits after a comma are cents, three are thousands.
+                    ',' if decimals.is_none()
+                        && (j + 1..j + 3).all(|k| at(k).is_some_and(|x| x.is_ascii_digit()))
+                        && !at(j + 3).is_some_and(|x| x.is_ascii_digit()) =>
+                    {
+                        decimals = Some(String::new());
+                    }
                     ',' if next_digit && decimals.is_none() && (j + 1..j + 4).all(|k| at(k).is_some_and(|x| x.is_ascii_digit())) => {}
                     _ => break,
                 }
@@ -309,6 +316,8 @@ mod tests {
         assert_eq!(texts("I'd like 18,000 cups!!"), ["i", "would", "like", "18,000", "cups", "!"]);
         assert_eq!(texts("from $1.99 to 2.19, ok..."), ["from", "$1.99", "to", "2.19", ",", "ok", "."]);
         assert_eq!(texts("slow-roasted x2 Combo A's jalapeño"), ["slow", "roasted", "x", "2", "combo", "a", "jalapeno"]);
+        assert_eq!(texts("it is 2,29 and 1,99"), ["it", "is", "2,29", "and", "1,99"]);
+        assert_eq!(pieces("2,29")[0].2, Kind::Number { hundredths: 229, money: true });
         assert_eq!(texts("7-layer 5-Layer"), ["7", "layer", "5", "layer"]);
     }
 

@@ -8,7 +8,7 @@ use base64::engine::general_purpose::STANDARD_NO_PAD as BASE64;
 use super::weights::Weights;
 use super::{Learned, RoleModel};
 
-const VERSION: &str = "duologue-model-1";
+const VERSION: &str = "duologue-model-2";
 
 impl Learned {
     /// The text of the model's file.
@@ -22,6 +22,8 @@ impl Learned {
             texts(&mut bytes, model.acts.iter().map(String::as_str));
             model.mention.write(&mut bytes);
             model.act.write(&mut bytes);
+            texts(&mut bytes, model.kinds.iter().map(String::as_str));
+            model.kind.write(&mut bytes);
         }
         format!("{VERSION}\n{}\n", BASE64.encode(&bytes))
     }
@@ -41,7 +43,8 @@ impl Learned {
             let role = read_texts(&mut rest)?.pop()?;
             let labels = read_texts(&mut rest)?;
             let acts = read_texts(&mut rest)?;
-            let model = RoleModel { labels, acts, mention: Weights::take(&mut rest)?, act: Weights::take(&mut rest)? };
+            let (mention, act) = (Weights::take(&mut rest)?, Weights::take(&mut rest)?);
+            let model = RoleModel { labels, acts, mention, act, kinds: read_texts(&mut rest)?, kind: Weights::take(&mut rest)? };
             out.roles.insert(role.as_str().into(), model);
         }
         rest.is_empty().then_some(out)

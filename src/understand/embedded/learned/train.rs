@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use super::features::View;
 use super::labels::{HOST, NONE, WITH, labels};
-use super::mentions::{fresh_and_said, mentions};
+use super::mentions::{fresh, fresh_and_said, mentions};
 use super::weights::{Choice, Example, Weights};
-use super::{Learned, RoleModel};
+use super::{ASKED, Learned, RoleModel, kinds};
 use crate::term::{Atom, Name};
 use crate::understand::Context;
 use crate::understand::embedded::Embedded;
@@ -20,6 +20,10 @@ pub struct Utterance {
     pub text: String,
     /// What they mean.
     pub gold: Vec<Atom>,
+    /// What they half say.
+    pub asks: Vec<Atom>,
+    /// How much it counts.
+    pub weight: f32,
 }
 
 /// How often the training data is gone through.
@@ -29,10 +33,14 @@ const AT_LEAST: usize = 2;
 /// How often a feature must occur: more often than one wording with several names.
 const FEATURE_AT_LEAST: usize = 5;
 
+/// How often a feature of the second voice must occur.
+const HEARD_AT_LEAST: usize = 3;
+
 #[derive(Default)]
 struct Data {
-    mentions: Vec<(Vec<u32>, String)>,
-    wholes: Vec<(Vec<u32>, Vec<String>)>,
+    mentions: Vec<(Vec<u32>, String, f32)>,
+    wholes: Vec<(Vec<u32>, Vec<String>, f32)>,
+    voices: Vec<(Vec<u32>, Vec<String>, f32)>,
 }
 
 /// Trains a model for every role that the utterances hold.
@@ -40,24 +48,35 @@ pub fn train(translator: &Embedded, utterances: &[Utterance], source: u64) -> Le
     let mut data: BTreeMap<Name, Data> = BTreeMap::new();
     for u in utterances {
         let found = translator.with_chart(&u.text, &u.context, |chart, _| {
-            let said = mentions(chart, &fresh_and_said(chart, &u.text, &u.gold));
-            let given = labels(chart, &said, &u.gold, &u.context);
+            let as_heard = mentions(chart, &fresh(chart, &u.text));
+            let done = u.gold.iter().flat_map(kinds);
+            let asked = u.asks.iter().flat_map(kinds).map(|k| format!("{ASKED}{k}"));
+            let voice = (View::new(chart, &as_heard, &u.context).whole(&[]), done.chain(asked).collect::<Vec<_>>(), u.weight);
+            // What is half said reads like what is said; whether it may be done is the second voice's to say.
+            let unsaid = |a: &&Atom| u.asks.is_empty() || !a.args.is_empty();
+            let meant: Vec<Atom> = u.gold.iter().filter(unsaid).chain(&u.asks).cloned().collect();
+            let meant: Vec<Atom> = meant.into_iter().map(|a| translator.as_said(chart.tokens, &a).unwrap_or(a)).collect();
+            let said = mentions(chart, &fresh_and_said(chart, &u.text, &meant));
+            let given = labels(chart, &said, &meant, &u.context);
             if given.lost > 0 {
-                return None;
+                return (None, voice);
             }
             let view = View::new(chart, &said, &u.context);
             let mut rows = vec![];
             let mut before = "_".to_owned();
             for (m, label) in given.mentions.iter().enumerate() {
-                rows.push((view.mention(m, &before), label.clone()));
+                rows.push((view.mention(m, &before), label.clone(), u.weight));
                 before.clone_from(label);
             }
-            Some((rows, (view.whole(&given.mentions), given.acts)))
+            (Some((rows, (view.whole(&given.mentions), given.acts, u.weight))), voice)
         });
-        if let Some(Some((rows, whole))) = found {
+        if let Some((read, voice)) = found {
             let of_role = data.entry(u.context.role.clone()).or_default();
-            of_role.mentions.extend(rows);
-            of_role.wholes.push(whole);
+            of_role.voices.push(voice);
+            if let Some((rows, whole)) = read {
+                of_role.mentions.extend(rows);
+                of_role.wholes.push(whole);
+            }
         }
     }
     Learned { source, roles: data.into_iter().map(|(role, d)| (role, d.train())).collect() }
@@ -81,19 +100,22 @@ impl Data {
             }
         }
         let acts = frequent(&mut self.wholes.iter().flat_map(|w| &w.1));
+        let kinds = frequent(&mut self.voices.iter().flat_map(|w| &w.1));
         let number = |list: &[String], l: &String| list.iter().position(|k| k == l);
         let mention: Vec<Example> =
-            self.mentions.into_iter().filter_map(|(features, l)| Some(Example { features, classes: vec![number(&labels, &l)?], weight: 1.0 })).collect();
-        let act: Vec<Example> = self
-            .wholes
-            .into_iter()
-            .map(|(features, l)| Example { features, classes: l.iter().filter_map(|l| number(&acts, l)).collect(), weight: 1.0 })
-            .collect();
+            self.mentions.into_iter().filter_map(|(features, l, weight)| Some(Example { features, classes: vec![number(&labels, &l)?], weight })).collect();
+        let several = |rows: Vec<(Vec<u32>, Vec<String>, f32)>, list: &[String]| -> Vec<Example> {
+            let row = |(features, l, weight): (_, Vec<String>, _)| Example { features, classes: l.iter().filter_map(|l| number(list, l)).collect(), weight };
+            rows.into_iter().map(row).collect()
+        };
+        let (act, kind) = (several(self.wholes, &acts), several(self.voices, &kinds));
         RoleModel {
             mention: Weights::train(&mention, labels.len(), Choice::One, ROUNDS, FEATURE_AT_LEAST),
             act: Weights::train(&act, acts.len(), Choice::Any, ROUNDS, FEATURE_AT_LEAST),
+            kind: Weights::train(&kind, kinds.len(), Choice::Any, ROUNDS, HEARD_AT_LEAST),
             labels,
             acts,
+            kinds,
         }
     }
 }

@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use super::decode::{Patterns, decode};
 use super::labels::{Labels, labels};
-use super::mentions::{Mention, fresh_and_said, mentions};
+use super::mentions::{Mention, fresh, fresh_and_said, mentions};
 use super::weights::exp;
 use super::{Learned, RoleModel};
 use crate::term::{Atom, Name, Term};
 use crate::understand::embedded::chart::Chart;
 use crate::understand::embedded::model::RoleGrammar;
 use crate::understand::embedded::resolve::Resolver;
-use crate::understand::embedded::{Embedded, IRRELEVANT, bytes, finish};
+use crate::understand::embedded::{Embedded, IRRELEVANT, Part, bytes, finish};
 use crate::understand::{Context, Heard, Unsure};
 
 /// A learned model with the patterns of its labels.
@@ -96,6 +96,17 @@ impl Embedded {
             let (out, _) = resolve(chart, grammar, patterns, model, &said, &of_mentions, &acts, context);
             (out.out.into_iter().map(|o| o.0).collect(), labels)
         })
+    }
+
+    /// How likely each kind of act is, to the second voice; nothing where there is none.
+    pub(in crate::understand::embedded) fn voice(&self, text: &str, context: &Context) -> BTreeMap<String, f32> {
+        let learned = self.learned.as_ref().filter(|_| !self.without.contains(&Part::Voice));
+        let Some(model) = learned.and_then(|t| t.model.roles.get(&context.role)) else { return BTreeMap::new() };
+        let read = |chart: &Chart<'_>, _: &RoleGrammar| {
+            let said = mentions(chart, &fresh(chart, text));
+            model.voice(chart, &said, context).into_iter().map(|(k, p)| (k.to_owned(), p)).collect()
+        };
+        self.with_chart(text, context, read).unwrap_or_default()
     }
 
     /// Lets what was learned read the words too, and returns the reading that stands.

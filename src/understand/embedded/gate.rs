@@ -1,0 +1,105 @@
+//! The gate: what was read is done only if the words carry it; what is half said is asked back, what is not said is dropped.
+//!
+//! Two voices that fail differently must agree: the reading, and a linear reader over the words with names masked by their sort.
+//! An act whose mistake costs much (`cost: high` in the ontology) needs besides that nothing in its clause speaks against it: no
+//! denial, no question, no other time, nothing uncovered.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use super::learned::kinds;
+use super::text::{Kind, Token};
+use super::{Embedded, IRRELEVANT};
+use crate::term::Atom;
+use crate::understand::{Context, Heard};
+
+/// What becomes of an act that was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verdict {
+    Do,
+    Ask,
+    Drop,
+}
+
+/// From which confidence on what the patterns read whole needs no second voice.
+pub const SURE: f64 = 0.95;
+/// Below this likelihood of an act the second voice contradicts the reading.
+const CONTRADICTED: f32 = 0.1;
+/// The same for a costly act, and for one in a question or of another time.
+const CARRIED: f32 = 0.3;
+
+/// What speaks against an act in the clause that it was read in.
+#[derive(Clone, Copy, Debug, Default)]
+struct Clause {
+    /// A word beside names and fillers.
+    carries: bool,
+    denied: bool,
+    doubted: bool,
+}
+
+impl Embedded {
+    /// What the words bear out; `sure` if patterns read all of them.
+    pub(super) fn gated(&self, text: &str, context: &Context, mut heard: Heard, sure: bool) -> Heard {
+        let (tokens, _) = self.tokens(text);
+        let voice = self.voice(text, context);
+        let all: Vec<Range<usize>> = vec![0..text.len()];
+        let words = std::mem::take(&mut heard.words);
+        let mut kept = vec![];
+        for (i, act) in std::mem::take(&mut heard.predicates).into_iter().enumerate() {
+            let words = words.get(i).unwrap_or(&all);
+            match self.verdict(&act, &self.clause(&tokens, words, context, &heard), &voice, sure, context) {
+                Verdict::Do => kept.push((act, words.clone())),
+                Verdict::Ask if !heard.asks.contains(&act) => heard.asks.push(act),
+                Verdict::Ask | Verdict::Drop => {}
+            }
+        }
+        // Where something is asked back, nothing else was not understood.
+        if !heard.asks.is_empty() {
+            kept.retain(|k| ![IRRELEVANT, "unclear"].contains(&&*k.0.name));
+        }
+        (heard.predicates, heard.words) = kept.into_iter().unzip();
+        heard
+    }
+
+    fn verdict(&self, act: &Atom, clause: &Clause, voice: &BTreeMap<String, f32>, sure: bool, context: &Context) -> Verdict {
+        let costly = self.model.ontology.is_costly(&context.role, act);
+        let said = kinds(act).find_map(|k| voice.get(&k)).copied();
+        let unheard_of = voice.is_empty() || said.is_none();
+        let enough = if costly || clause.doubted { CARRIED } else { CONTRADICTED };
+        if costly && clause.denied {
+            Verdict::Drop
+        } else if costly && (clause.doubted || !clause.carries) {
+            Verdict::Ask
+        } else if sure && !clause.doubted || unheard_of || said.is_some_and(|p| p >= enough) {
+            Verdict::Do
+        } else if act.args.is_empty() && !costly {
+            Verdict::Drop
+        } else {
+            Verdict::Ask
+        }
+    }
+
+    /// Looks at the clauses that the words stand in.
+    fn clause(&self, tokens: &[Token], words: &[Range<usize>], context: &Context, heard: &Heard) -> Clause {
+        let stops = |t: &Token| matches!(t.punct(), Some('.' | '?' | '!' | ';'));
+        let own = |t: &Token| words.iter().any(|w| w.start < t.range.end && t.range.start < w.end);
+        let from = tokens.iter().position(own).map_or(0, |i| tokens.get(..i).and_then(|b| b.iter().rposition(stops)).map_or(0, |s| s + 1));
+        let last = tokens.iter().rposition(own).unwrap_or(0);
+        let to = tokens.iter().skip(last).position(stops).map_or(tokens.len(), |s| last + s);
+        let has = |kind: &str, t: &Token| self.model.phrase.has(kind, t.id);
+        let inside = || tokens.get(from..to).into_iter().flatten().filter(|t| t.kind == Kind::Word);
+        let matters = |t: &&Token| !self.model.fillers.contains(&t.id);
+        let mut opening = inside().filter(matters);
+        let (first, second) = (opening.next(), opening.next());
+        let request = first.is_some_and(|t| has("request", t)) && second.is_some_and(|t| has("asked_of", t));
+        let asks = tokens.get(to).is_some_and(|t| t.punct() == Some('?')) || first.is_some_and(|t| has("question", t));
+        let uncovered = |t: &&Token| heard.uncovered.iter().any(|u| u.start < t.range.end && t.range.start < u.end);
+        let named = |t: &Token| self.knowledge.names.knows(t.id) && !self.model.roles.get(&context.role).is_some_and(|g| g.words.contains(&t.id));
+        Clause {
+            carries: !context.last_actions.is_empty()
+                || inside().filter(matters).any(|t| !named(t) && !has("definite", t) && !has("indefinite", t) && !has("list", t)),
+            denied: inside().filter(uncovered).any(|t| has("denies", t)),
+            doubted: asks && !request || inside().any(|t| has("half_meant", t)) || inside().any(|t| uncovered(&t)),
+        }
+    }
+}

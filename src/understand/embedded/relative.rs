@@ -1,0 +1,93 @@
+//! Numbers said as a change of what holds: "up twenty cents", "ten percent off". Which predicates set what fact is the lexicon's to say.
+
+use super::Embedded;
+use super::model::Knowledge;
+use super::template::Template;
+use super::text::{Kind, Token};
+use crate::term::{Atom, Name, Term};
+
+/// A predicate whose number sets a fact's: `edit($x,price,$n)` sets `original_price($x,$n)`.
+#[derive(Clone, Debug)]
+pub struct Sets {
+    /// The predicate; its first variable is the name, its second the number.
+    pub template: Template,
+    /// The fact.
+    pub fact: Name,
+}
+
+/// A change of a number.
+#[derive(Clone, Copy, Debug)]
+struct Change {
+    raises: bool,
+    by: i64,
+    percent: bool,
+}
+
+impl Change {
+    fn of(self, present: i64) -> i64 {
+        let by = if self.percent { (present * self.by + 50) / 100 } else { self.by };
+        if self.raises { present + by } else { present - by }
+    }
+}
+
+impl Embedded {
+    /// The act with the number that it comes to, if its number was said as a change of what the fact holds.
+    pub(super) fn absolute(&self, tokens: &[Token], act: &Atom) -> Option<Atom> {
+        let (at, present, said) = self.set_number(act)?;
+        let change = self.changes(tokens).find(|(_, c)| c.by == said && (c.percent || said < present))?.1;
+        with_number(act, at, change.of(present))
+    }
+
+    /// The act with the number as it was said, if it comes to the act's by a change: what the reader is to find in the words.
+    pub(super) fn as_said(&self, tokens: &[Token], act: &Atom) -> Option<Atom> {
+        let (at, present, wanted) = self.set_number(act)?;
+        let said = |n: i64| self.numbers_at(tokens).any(|(_, _, v)| v == n);
+        let change = self.changes(tokens).find(|(_, c)| c.of(present) == wanted).filter(|_| !said(wanted))?.1;
+        with_number(act, at, change.by)
+    }
+
+    /// Where an act that sets a fact has its number, the fact's present number, and the act's.
+    fn set_number(&self, act: &Atom) -> Option<(usize, i64, i64)> {
+        self.model.sets.iter().find_map(|s| {
+            let mut binds = vec![];
+            s.template.matches(act, &mut binds).then_some(())?;
+            let bound = |var: u8| binds.iter().find(|b: &&(u8, Term)| b.0 == var).map(|b| &b.1);
+            let (Some(Term::Str(name)), Some(Term::Int(n))) = (bound(0), bound(1)) else { return None };
+            let at = act.args.iter().position(|a| matches!(a, Term::Int(_)))?;
+            Some((at, present(&self.knowledge, &s.fact, name)?, i64::from(*n)))
+        })
+    }
+
+    /// Every number of the words, as a count and as money: where it begins and ends, and its value.
+    fn numbers_at<'t>(&'t self, tokens: &'t [Token]) -> impl Iterator<Item = (usize, usize, i64)> + 't {
+        let n = &self.model.numbers;
+        let read = move |at: usize| n.value(tokens, at).into_iter().chain(n.money(tokens, at)).map(move |v| (at, v.end, v.value));
+        (0..tokens.len()).flat_map(read)
+    }
+
+    /// The numbers that are said as a change: a word for up or down stands in the clause, and nothing says that the number is the new one.
+    fn changes<'t>(&'t self, tokens: &'t [Token]) -> impl Iterator<Item = (usize, Change)> + 't {
+        let has = |kind: &'static str, t: &Token| t.kind == Kind::Word && self.model.phrase.has(kind, t.id);
+        let stops = |t: &Token| matches!(t.punct(), Some('.' | '?' | '!' | ','));
+        self.numbers_at(tokens).filter_map(move |(at, end, by)| {
+            let from = tokens.get(..at)?.iter().rposition(stops).map_or(0, |i| i + 1);
+            let to = tokens.get(end..)?.iter().position(stops).map_or(tokens.len(), |i| end + i);
+            let mut clause = tokens.get(from..to)?.iter();
+            let set = at.checked_sub(1).and_then(|i| tokens.get(i)).is_some_and(|t| has("set_to", t));
+            let direction = clause.clone().find(|t| has("raises", t) || has("lowers", t)).filter(|_| !set)?;
+            let percent = tokens.get(end).is_some_and(|t| t.punct() == Some('%') || has("percent", t));
+            let lowers = clause.any(|t| has("lowers", t));
+            Some((at, Change { raises: has("raises", direction) && !lowers, by, percent }))
+        })
+    }
+}
+
+fn with_number(act: &Atom, at: usize, n: i64) -> Option<Atom> {
+    let mut out = act.clone();
+    *out.args.get_mut(at)? = Term::Int(i32::try_from(n).ok().filter(|n| *n >= 0)?);
+    Some(out)
+}
+
+fn present(knowledge: &Knowledge, fact: &Name, name: &Name) -> Option<i64> {
+    knowledge.amounts.get(&(fact.clone(), name.clone())).copied()
+}
