@@ -13,6 +13,7 @@ use crate::ontology::{CALL_FACTS, Ontology, Scope, Settled, parse};
 use crate::reason::syntax::parse::parse as parse_rules;
 use crate::reason::syntax::{Expr, Head, Kind};
 use crate::reason::{self, Rules, Signature, reflect};
+use crate::render::faithful::grammar::Grammar;
 use crate::render::templates::Templates;
 use crate::term::{Atom, Name, Term};
 
@@ -52,6 +53,8 @@ pub struct Domain {
     pub facts: Arc<Vec<Atom>>,
     /// What the actions sound like.
     pub templates: Arc<Templates>,
+    /// How actions may be worded otherwise.
+    pub replies: Arc<Grammar>,
     /// The files it was read from.
     pub files: Files,
     /// Conditions that are settled before rules decide, by number.
@@ -147,6 +150,9 @@ impl Domain {
             }
         };
         let facts = ontology.with_settings(&[], &Settled::default(), &[]);
+        let replies = ["core", &ontology.domain].map(|d| format!("kb/{d}/replies.yaml"));
+        let sources: Vec<Source> = replies.iter().filter_map(|path| files.read(path).map(|text| Source::new(path, &text))).collect();
+        let replies = Grammar::load(&sources).map_err(|errors| found.extend(errors)).unwrap_or_default();
         match templates {
             Some(templates) if found.iter().all(|d| d.severity == Severity::Warning) => Ok(Self {
                 ontology: Arc::new(ontology),
@@ -154,6 +160,7 @@ impl Domain {
                 kb_rules,
                 facts: Arc::new(facts),
                 templates: Arc::new(templates),
+                replies: Arc::new(replies),
                 files: files.clone(),
                 guards: Arc::default(),
                 program: None,

@@ -72,6 +72,11 @@ pub trait Render: Send + Sync {
     /// The reply to say.
     fn render(&self, says: &[Say], tone: &Tone) -> String;
 
+    /// The reply sentence by sentence (or what was made as one), each with the places of the actions that it says.
+    fn parts(&self, says: &[Say], tone: &Tone) -> Vec<(Vec<usize>, String)> {
+        vec![((0..says.len()).collect(), self.render(says, tone))]
+    }
+
     /// The same with what stood behind it.
     fn word(&self, says: &[Say], tone: &Tone) -> Worded {
         Worded { text: self.render(says, tone), ..Worded::default() }

@@ -32,5 +32,7 @@ mod server;
 mod support;
 #[path = "llm/translation.rs"]
 mod translation;
+#[path = "llm/wordings.rs"]
+mod wordings;
 #[path = "llm/turns.rs"]
 mod turns;

@@ -121,6 +121,12 @@ pub const CODES: &[Code] = &[
         "- {action: ask(days), say: ['How long?']}\n- {action: ask(Q), say: ['{Q}?']}",
     ),
     c(
+        "T011",
+        "A file of replies (replies.yaml) is no YAML of the expected form, or a pattern or phrase in it cannot be read.",
+        "- {part: clause, say: ['you get <ordered+']}",
+        "- {part: clause, say: ['you get <ordered+>']}",
+    ),
+    c(
         "template-missing",
         "The rules can bring about an action for which only a rule marked `fallback` has words: a question slot, a refusal reason or a confirmation was added without its sentence.",
         "slot(colour,3).   # and no template for ask(colour)",

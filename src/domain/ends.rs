@@ -1,5 +1,6 @@
 //! A domain's translators and renderers, made from its files.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::Domain;
@@ -7,6 +8,7 @@ use crate::diag::{Diagnostic, Source};
 use crate::llm::{BlockingModel, ModelError};
 use crate::render::faithful::Faithful;
 use crate::render::llm::{LlmRender, RenderPrompts, strings_of};
+use crate::term::Term;
 use crate::understand::embedded::Embedded;
 use crate::understand::embedded::data::DomainFiles;
 use crate::understand::embedded::learned::Learned;
@@ -91,10 +93,17 @@ impl Domain {
 
     /// A renderer that asks a model and checks what it says.
     pub fn model_renderer(&self, model: BlockingModel) -> Result<LlmRender, ModelError> {
-        let names = strings_of(&self.facts);
-        let own_words = self.prompt("neutral_words.txt").unwrap_or_default();
         let prompts = RenderPrompts::with(&self.ontology.title, |file| self.prompt(file))?;
-        Ok(LlmRender::new(model, self.templates.clone(), Faithful::new(names, &own_words), prompts))
+        Ok(LlmRender::new(model, self.templates.clone(), self.faithful(), prompts))
+    }
+
+    /// The check of replies in other words than the templates'.
+    pub fn faithful(&self) -> Faithful {
+        // A name that is also the word for a kind of thing ("a drink") names nothing by itself.
+        let kinds: BTreeSet<String> =
+            self.facts.iter().flat_map(|f| &f.args).filter_map(|t| if let Term::Const(c) = t { Some(c.to_string()) } else { None }).collect();
+        let names = strings_of(&self.facts).into_iter().filter(|n| !kinds.contains(&n.to_lowercase()));
+        Faithful::new(names, self.replies.clone(), self.templates.words().clone())
     }
 
     fn prompt(&self, file: &str) -> Option<String> {

@@ -1,53 +1,49 @@
-//! Faithfulness: a reply in a model's words says what the template's reply says, in the same order, no more and no less.
+//! Faithfulness: a reply in other words says what its actions hold, no more and no less.
 //!
-//! The template's text is generated from the action predicates alone, so it is the measure. Both texts are cut into sentences and
-//! aligned; in each aligned group the sequence of names, numbers, amounts and constants must be the same, a question must stay a
-//! question, a refusal a refusal, and every other word must be the template's own or a word that asserts nothing. So a wrong price, a
-//! swapped quantity, a dropped refusal, a foreign name or a promise has no place to stand. [`unsupported`] checks a text against the
-//! predicates directly, without a template.
+//! Two judges must agree. The first reads the reply back into actions by a grammar made of the domain's replies, templates and names
+//! for this very reply (`grammar`, `chart`): every word is accounted for by a wording of some action, by the template's own sentence,
+//! or by words that assert nothing, and every action is said once. The second (`clauses`) knows no grammar: it binds names, numbers,
+//! amounts and denials clause by clause to the actions that hold them. [`unsupported`] checks a text against predicates alone.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::render::Say;
+use crate::render::templates::text::Words;
+use crate::render::{Render, Say, Tone};
 use crate::term::{Atom, Term};
 
+mod chart;
+mod clauses;
+pub mod grammar;
+mod phrase;
 pub mod scan;
+mod words;
 
-use scan::{Entity, NameIndex, Reading, read, sentences};
+use chart::{Reading, State};
+use clauses::Clauses;
+use grammar::{Grammar, Ground, Mask};
+use scan::{Entity, NameIndex, read, sentences};
 
-/// Words of grammar.
-const FUNCTION: &str = include_str!("../../prompts/core/function_words.txt");
-/// Further words that may be said in any reply, because they assert nothing.
-const NEUTRAL: &str = include_str!("../../prompts/core/neutral_words.txt");
-/// Words of which a whole sentence may consist without saying anything.
-const FILLER: &str = include_str!("../../prompts/core/filler_words.txt");
-/// Most sentences of one side in an aligned group.
-const MAX_GROUP: usize = 3;
-/// Longest filler sentence, in words.
-const MAX_FILLER: usize = 6;
+/// Most actions of a reply that is worded freely; beyond them stand the bits of the template's further sentences.
+const ACTIONS: usize = 64;
+/// Wordings of the template that are known beside the turn's own.
+const VARIANTS: u64 = 6;
 
 /// Why a text is not faithful, in words for the retry.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Violation {
+    /// Words that no action, no sentence of the draft and no social phrase accounts for.
+    #[error("`{0}` says something that the draft does not, or in a way that is not understood")]
+    Words(String),
     /// Something that the actions do not hold.
     #[error("{0} is not part of the reply and must not occur")]
     Unsupported(String),
-    /// Something that the actions hold is missing or in another order.
-    #[error("{0} must be said, in the order of the draft")]
+    /// Something that the actions hold is missing.
+    #[error("this must be said too, once: {0}")]
     Missing(String),
-    /// A word that may assert something the draft does not.
-    #[error("the word `{0}` says something that the draft does not")]
-    Word(String),
-    /// A question was dropped, or one was invented.
-    #[error("the draft's questions must stay, and no other may be asked")]
-    Question,
     /// A refusal became an assertion or the other way round.
-    #[error("what the draft denies must be denied, and nothing else")]
-    Negation,
-    /// The sentences do not follow the draft.
-    #[error("the sentences do not follow the draft; near: {0}")]
-    Order(String),
+    #[error("what the draft denies must be denied, and nothing else; near: {0}")]
+    Negation(String),
     /// Far more was said than the draft holds.
     #[error("the text is much longer than the draft")]
     Length,
@@ -60,12 +56,10 @@ impl Violation {
     /// A stable word for reports.
     pub fn kind(&self) -> &'static str {
         match self {
+            Self::Words(_) => "words",
             Self::Unsupported(_) => "unsupported",
             Self::Missing(_) => "missing",
-            Self::Word(_) => "word",
-            Self::Question => "question",
-            Self::Negation => "negation",
-            Self::Order(_) => "order",
+            Self::Negation(_) => "negation",
             Self::Length => "length",
             Self::Empty => "empty",
         }
@@ -78,26 +72,18 @@ impl serde::Serialize for Violation {
     }
 }
 
-/// What a domain's replies may be made of: its names and the words that assert nothing.
+/// What a domain's replies may be made of.
 #[derive(Clone, Debug)]
 pub struct Faithful {
     names: NameIndex,
-    function: Arc<BTreeSet<String>>,
-    neutral: Arc<BTreeSet<String>>,
-    filler: Arc<BTreeSet<String>>,
+    grammar: Arc<Grammar>,
+    words: Arc<Words>,
 }
 
 impl Faithful {
-    /// For the names of a site; `own_words` are further words that assert nothing in this domain.
-    pub fn new<S: AsRef<str>>(names: impl IntoIterator<Item = S>, own_words: &str) -> Self {
-        let list = |text: &str| text.lines().filter(|l| !l.starts_with('#')).flat_map(str::split_whitespace).map(str::to_lowercase).collect::<BTreeSet<_>>();
-        let function = list(FUNCTION);
-        let mut neutral = list(NEUTRAL);
-        neutral.extend(function.iter().cloned());
-        let filler = list(FILLER);
-        neutral.extend(filler.iter().cloned());
-        neutral.extend(list(own_words));
-        Self { names: NameIndex::new(names), function: Arc::new(function), neutral: Arc::new(neutral), filler: Arc::new(filler) }
+    /// For the names of a site, by the domain's grammar of replies and its words.
+    pub fn new<S: AsRef<str>>(names: impl IntoIterator<Item = S>, grammar: Arc<Grammar>, words: Words) -> Self {
+        Self { names: NameIndex::new(names), grammar, words: Arc::new(words) }
     }
 
     /// The same for a site with other names.
@@ -106,9 +92,9 @@ impl Faithful {
         Self { names: NameIndex::new(names), ..self.clone() }
     }
 
-    /// Checks a text against the template's text for the same actions.
-    pub fn check(&self, text: &str, says: &[Say], template: &str) -> Result<(), Violation> {
-        let mut checker = self.checker(says, template);
+    /// Checks a text against the actions; `template` gives their plain words.
+    pub fn check(&self, text: &str, says: &[Say], tone: &Tone, template: &dyn Render) -> Result<(), Violation> {
+        let mut checker = self.checker(says, tone, template);
         for sentence in sentences(text) {
             checker.add(&sentence);
         }
@@ -116,119 +102,120 @@ impl Faithful {
     }
 
     /// A checker that takes sentences as they come and tells which may be released.
-    pub fn checker(&self, says: &[Say], template: &str) -> Checker {
-        let mut strings = Vec::new();
-        let mut constants = BTreeSet::new();
-        for atom in says.iter().flat_map(|s| std::iter::once(&s.action).chain(&s.input)) {
-            atom.args.iter().for_each(|t| collect(t, &mut strings, &mut constants));
+    pub fn checker(&self, says: &[Say], tone: &Tone, template: &dyn Render) -> Checker {
+        let too_many = says.len() > ACTIONS;
+        let says = says.get(..says.len().min(ACTIONS)).unwrap_or_default();
+        let drafts = template.parts(says, tone);
+        let mut checker = Checker {
+            ground: self.grammar.ground(says, &tone.role, &self.words),
+            clauses: Clauses::new(says, tone, template, &self.names, &self.grammar, &self.words.currency),
+            drafts: drafts.iter().map(|(of, text)| (mask(of), text.clone())).collect(),
+            bound: vec![],
+            states: vec![State::default()],
+            held: vec![],
+            fault: too_many.then_some(Violation::Length),
+            spoke: false,
+        };
+        let mut free = ACTIONS;
+        let tones = (0..VARIANTS).map(|turn| Tone { turn: tone.turn.wrapping_add(turn), ..tone.clone() });
+        let known: BTreeSet<(Vec<usize>, String)> = tones.flat_map(|tone| template.parts(says, &tone)).collect();
+        for (of, text) in known {
+            checker.literal(mask(&of), &text, &mut free, &self.grammar);
         }
-        let names = self.names.with(&strings);
-        // Constants matter where they stand in the text as themselves; those that are neutral words ("order", "add") assert nothing alone.
-        constants.retain(|c| !self.neutral.contains(c));
-        let drafts: Vec<Draft> = sentences(template).into_iter().map(|text| Draft { reading: read(&text, &names, &constants), text }).collect();
-        let denies = drafts.iter().any(|d| d.reading.negations > 0);
-        Checker { rules: self.clone(), names, constants, drafts, denies, said: 0, held: Vec::new(), near: None, fault: None, spoke: false }
-    }
-
-    fn is_filler(&self, reading: &Reading) -> bool {
-        reading.entities.is_empty()
-            && !reading.question
-            && reading.negations == 0
-            && reading.words.len() <= MAX_FILLER
-            && reading.words.iter().all(|w| self.filler.contains(&w.word))
-    }
-
-    /// Whether one group says the same as its drafts.
-    fn same(&self, drafts: &[Draft], texts: &[Reading]) -> Result<(), Violation> {
-        let wanted: Vec<&Entity> = dedup(drafts.iter().flat_map(|d| &d.reading.entities));
-        let said: Vec<&Entity> = dedup(texts.iter().flat_map(|r| &r.entities));
-        if let Some(foreign) = said.iter().find(|e| !wanted.contains(e)) {
-            return Err(Violation::Unsupported(foreign.to_string()));
-        }
-        if wanted != said {
-            let missing = wanted.iter().zip(said.iter().map(Some).chain(std::iter::repeat(None))).find(|(w, s)| Some(*w) != *s).map(|(w, _)| w.to_string());
-            return Err(Violation::Missing(missing.unwrap_or_else(|| "everything".into())));
-        }
-        if drafts.iter().filter(|d| d.reading.question).count() != texts.iter().filter(|r| r.question).count() {
-            return Err(Violation::Question);
-        }
-        let count = |readings: &mut dyn Iterator<Item = &Reading>| readings.map(|r| r.negations).sum::<usize>();
-        if count(&mut drafts.iter().map(|d| &d.reading)) != count(&mut texts.iter()) {
-            return Err(Violation::Negation);
-        }
-        // Without anything checkable, a sentence must at least speak of the same thing: one question cannot stand for another.
-        let topic = |w: &&scan::Token| !self.function.contains(&w.word);
-        let topics: BTreeSet<&str> = drafts.iter().flat_map(|d| &d.reading.words).filter(topic).map(|w| w.stem.as_str()).collect();
-        if wanted.is_empty() && !topics.is_empty() && !texts.iter().flat_map(|r| &r.words).filter(topic).any(|w| topics.contains(w.stem.as_str())) {
-            return Err(Violation::Missing(format!("\u{201c}{}\u{201d}", drafts.first().map_or("", |d| d.text.as_str()))));
-        }
-        let own: BTreeSet<&str> = drafts.iter().flat_map(|d| &d.reading.words).map(|w| w.stem.as_str()).collect();
-        match texts.iter().flat_map(|r| &r.words).find(|w| !own.contains(w.stem.as_str()) && !self.neutral.contains(&w.word)) {
-            Some(word) => Err(Violation::Word(word.word.clone())),
-            None => Ok(()),
-        }
+        checker
     }
 }
 
-#[derive(Clone, Debug)]
-struct Draft {
-    text: String,
-    reading: Reading,
+fn mask(of: &[usize]) -> Mask {
+    of.iter().fold(0, |m, i| m | 1 << i)
 }
 
-/// A check under way. Sentences are held until they close a group with the draft's; then they are released for good.
+/// A check under way. Sentences are held until what they say closes with sentences of the draft; then they are released for good.
 #[derive(Clone, Debug)]
 pub struct Checker {
-    rules: Faithful,
-    names: NameIndex,
-    constants: BTreeSet<String>,
-    drafts: Vec<Draft>,
-    denies: bool,
-    /// Drafts that released sentences have said.
-    said: usize,
-    held: Vec<(String, Reading)>,
-    /// What was wrong with the first of the held sentences.
-    near: Option<Violation>,
+    ground: Ground,
+    clauses: Clauses,
+    /// The draft's sentences with the actions that they say.
+    drafts: Vec<(Mask, String)>,
+    /// Who says the first of these as the template does must say the second too.
+    bound: Vec<(Mask, Mask)>,
+    states: Vec<State>,
+    held: Vec<String>,
     fault: Option<Violation>,
     spoke: bool,
 }
 
 impl Checker {
+    /// The template's own sentences may be said as they are; the way on behind a refusal may be left out, what holds something not.
+    fn literal(&mut self, of: Mask, text: &str, free: &mut usize, grammar: &Grammar) {
+        let mut bit = || {
+            *free += 1;
+            1 << (*free).min(127)
+        };
+        let (mut first, mut needed) = (of, 0);
+        let all = sentences(text);
+        let further: Vec<Mask> = all.iter().skip(1).map(|_| bit()).collect();
+        for (sentence, own) in all.iter().skip(1).zip(&further) {
+            needed |= if self.clauses.holds_something(sentence) { *own } else { 0 };
+        }
+        if needed != 0 {
+            let used = bit();
+            first |= used;
+            self.bound.push((used, needed));
+        }
+        for (sentence, own) in all.iter().zip(std::iter::once(&first).chain(&further)) {
+            let mut words = words::tokens(sentence);
+            let asks = words.last().is_some_and(|w| w == "?");
+            if words.last().is_some_and(|w| w == words::STOP) {
+                words.pop();
+            }
+            let refuses = words.iter().any(|w| grammar.refusing.contains(w));
+            let name = if asks {
+                "question"
+            } else if refuses {
+                "refusal"
+            } else {
+                "clause"
+            };
+            self.ground.add(name, words, *own);
+        }
+    }
+
     /// Takes the next sentence and gives what may be released now: nothing, or the held sentences with it.
     pub fn add(&mut self, sentence: &str) -> Vec<String> {
         if self.fault.is_some() {
             return vec![];
         }
         self.spoke = true;
-        let reading = read(sentence, &self.names, &self.constants);
-        self.held.push((sentence.to_owned(), reading));
-        let texts: Vec<Reading> = self.held.iter().map(|(_, r)| r.clone()).collect();
-        // The shortest run of drafts that the held sentences say is taken; drafts that say nothing may be passed over.
-        for skip in 0..=self.idle_drafts() {
-            for size in 1..=MAX_GROUP {
-                let Some(group) = self.drafts.get(self.said + skip..self.said + skip + size) else { continue };
-                // Several drafts may become one sentence only if each leaves something in it that is checked.
-                if size > 1 && group.iter().any(|d| d.reading.entities.is_empty()) {
-                    continue;
-                }
-                match self.rules.same(group, &texts) {
-                    Ok(()) => {
-                        self.said += skip + size;
-                        return self.release();
-                    }
-                    Err(violation) if size == 1 && skip == 0 && self.near.is_none() => self.near = Some(violation),
-                    Err(_) => {}
-                }
-            }
+        let tokens = words::tokens(sentence);
+        let mut reading = Reading::new(&self.ground, &tokens);
+        let states = reading.sentence(&self.states);
+        if states.is_empty() {
+            let near = tokens.get(reading.reached.saturating_sub(2)..).unwrap_or_default();
+            self.fault = Some(Violation::Words(near.iter().take(8).map(String::as_str).collect::<Vec<_>>().join(" ")));
+            return vec![];
         }
-        let alone = self.held.len() == 1 && texts.iter().all(|t| self.rules.is_filler(t));
-        if alone && !self.denies {
-            return self.release();
+        if let Err(fault) = self.clauses.sentence(sentence) {
+            self.fault = Some(fault);
+            return vec![];
         }
-        if self.held.len() >= MAX_GROUP || self.hopeless(&texts) {
-            self.fault = Some(self.near.take().unwrap_or_else(|| Violation::Order(sentence.chars().take(60).collect())));
+        self.states = states;
+        self.held.push(sentence.to_owned());
+        let closed: Vec<State> = self.states.iter().filter(|s| self.closed(s)).copied().collect();
+        if closed.is_empty() {
+            return vec![];
         }
-        vec![]
+        self.states = closed;
+        std::mem::take(&mut self.held)
+    }
+
+    /// Whether every sentence of the draft is said wholly or not at all.
+    fn closed(&self, state: &State) -> bool {
+        self.may_end(state) && self.drafts.iter().all(|(of, _)| matches!(state.said & of, s if s == 0 || s == *of))
+    }
+
+    fn may_end(&self, state: &State) -> bool {
+        state.may_end() && self.bound.iter().all(|(used, needed)| state.said & used == 0 || state.said & needed == *needed)
     }
 
     /// The verdict at the end of the text.
@@ -239,51 +226,23 @@ impl Checker {
         if !self.spoke {
             return Err(Violation::Empty);
         }
-        let left = self.drafts.get(self.said..).unwrap_or_default();
-        if let Some((sentence, _)) = self.held.first() {
-            return Err(self.near.unwrap_or_else(|| Violation::Order(sentence.chars().take(60).collect())));
-        }
-        match left.iter().find(|d| !self.rules.is_filler(&d.reading)) {
-            Some(draft) => Err(draft
-                .reading
-                .entities
-                .first()
-                .map_or_else(|| Violation::Missing(format!("\u{201c}{}\u{201d}", draft.text)), |e| Violation::Missing(e.to_string()))),
-            None => Ok(()),
+        let whole = |s: &&State| self.may_end(s) && self.drafts.iter().all(|(of, _)| s.said & of == *of);
+        match self.states.iter().find(whole) {
+            Some(_) => Ok(()),
+            None => Err(Violation::Missing(self.rest())),
         }
     }
 
-    /// What the template still has to say after the released sentences.
+    /// What the draft still has to say after the released sentences.
     pub fn rest(&self) -> String {
-        self.drafts.get(self.said..).unwrap_or_default().iter().map(|d| d.text.as_str()).collect::<Vec<_>>().join(" ")
+        let said = self.states.first().map_or(0, |s| s.said);
+        self.drafts.iter().filter(|(of, _)| said & of != *of).map(|(_, text)| text.as_str()).collect::<Vec<_>>().join(" ")
     }
 
     /// Whether a fault was found; nothing more is released then.
     pub fn failed(&self) -> bool {
         self.fault.is_some()
     }
-
-    /// How many drafts in a row, from the next on, say nothing.
-    fn idle_drafts(&self) -> usize {
-        self.drafts.get(self.said..).unwrap_or_default().iter().take_while(|d| self.rules.is_filler(&d.reading)).count()
-    }
-
-    /// A sentence with something that no remaining draft holds can never be released.
-    fn hopeless(&self, texts: &[Reading]) -> bool {
-        let left: BTreeSet<&Entity> = self.drafts.get(self.said..).unwrap_or_default().iter().flat_map(|d| &d.reading.entities).collect();
-        texts.iter().flat_map(|t| &t.entities).any(|e| !left.contains(e))
-    }
-
-    fn release(&mut self) -> Vec<String> {
-        self.near = None;
-        std::mem::take(&mut self.held).into_iter().map(|(s, _)| s).collect()
-    }
-}
-
-fn dedup<'a>(entities: impl Iterator<Item = &'a Entity>) -> Vec<&'a Entity> {
-    let mut list: Vec<&Entity> = entities.collect();
-    list.dedup();
-    list
 }
 
 fn collect(term: &Term, strings: &mut Vec<String>, constants: &mut BTreeSet<String>) {

@@ -158,7 +158,7 @@ impl LlmRender {
             rendering.usage += reply.usage;
             let text = tidy(&reply.text);
             let verdict =
-                if text.chars().count() > room(&rendering.template) { Err(Violation::Length) } else { this.faithful.check(&text, says, &rendering.template) };
+                if text.chars().count() > room(&rendering.template) { Err(Violation::Length) } else { this.faithful.check(&text, says, tone, &*this.template) };
             Ok((text, verdict, false))
         })
     }
@@ -167,7 +167,7 @@ impl LlmRender {
     pub fn stream(&self, says: &[Say], tone: &Tone, on_sentence: &mut dyn FnMut(&str)) -> Rendering {
         let draft = self.template.render(says, tone);
         let rendering = self.attempts(draft, tone, |this, rendering, request| {
-            let mut checker = this.faithful.checker(says, &rendering.template);
+            let mut checker = this.faithful.checker(says, tone, &*this.template);
             let (mut open, mut released, mut length) = (String::new(), Vec::new(), 0);
             let room = room(&rendering.template);
             let outcome = this.model.until(tone.until).stream(request, &mut |piece| {

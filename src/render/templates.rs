@@ -92,6 +92,8 @@ struct Node {
     count: i64,
     /// Position of its first action in the reply.
     at: usize,
+    /// Positions of all its actions.
+    of: Vec<usize>,
 }
 
 impl Templates {
@@ -113,6 +115,11 @@ impl Templates {
     /// Whether actions of this form have words of their own, not only those of a rule marked as fallback.
     pub fn has_own_words(&self, action: &Pattern) -> bool {
         load::own_words(self, action)
+    }
+
+    /// How the domain says terms.
+    pub fn words(&self) -> &Words {
+        &self.words
     }
 
     /// A term in the domain's words, as explanations and lists need it.
@@ -184,8 +191,11 @@ impl Templates {
                 None => {}
             }
             match seen.get(&identity).and_then(|i| out.get_mut(*i)) {
-                Some((first, _)) if matches!(node.producer, Producer::Rule(i) if self.rules.get(i).is_some_and(|r| r.last)) => first.count = node.count,
-                Some((first, _)) => first.count = first.count.saturating_add(node.count),
+                Some((first, _)) => {
+                    first.of.extend(&node.of);
+                    let set = matches!(node.producer, Producer::Rule(i) if self.rules.get(i).is_some_and(|r| r.last));
+                    first.count = if set { node.count } else { first.count.saturating_add(node.count) };
+                }
                 None => {
                     seen.insert(identity.clone(), out.len());
                     out.push((node, identity));
@@ -208,11 +218,12 @@ impl Templates {
         let key: Bindings = declared.params.iter().zip(key).map(|(p, e)| (p.clone(), value(e).unwrap_or_else(|| Value::Text(String::new())))).collect();
         let same = |n: &Node| n.producer == Producer::Group(*group) && n.bindings.starts_with(&key);
         let index = groups.iter().position(same).unwrap_or_else(|| {
-            groups.push(Node { producer: Producer::Group(*group), bindings: key, lists: Lists::new(), items: vec![], count: 1, at: node.at });
+            groups.push(Node { producer: Producer::Group(*group), bindings: key, lists: Lists::new(), items: vec![], count: 1, at: node.at, of: vec![] });
             groups.len() - 1
         });
         let Some(parent) = groups.get_mut(index) else { return };
         parent.at = parent.at.min(node.at);
+        parent.of.extend(&node.of);
         parent.items.push((node.at, list.clone(), text));
         if *lead {
             for (name, value) in &node.bindings {
@@ -250,15 +261,24 @@ impl Rule {
 
 impl Render for Templates {
     fn render(&self, says: &[Say], tone: &Tone) -> String {
-        let mut sentences: Vec<(usize, String)> = vec![];
+        let reply = self.parts(says, tone).into_iter().map(|(_, text)| text).collect::<Vec<_>>().join(" ");
+        if !reply.is_empty() {
+            return reply;
+        }
+        let empty = Node { producer: Producer::Rule(usize::MAX), bindings: vec![], lists: Lists::new(), items: vec![], count: 1, at: 0, of: vec![] };
+        choose(&self.nothing, "", tone.turn).map(|t| t.render(&self.scope(&empty, 1))).unwrap_or_default()
+    }
+
+    fn parts(&self, says: &[Say], tone: &Tone) -> Vec<(Vec<usize>, String)> {
+        let mut sentences: Vec<(usize, Vec<usize>, String)> = vec![];
         let mut pending: Vec<Node> = vec![];
         for (at, say) in says.iter().enumerate() {
             match self.rule_for(say, says, tone) {
                 Some((index, bindings)) => {
                     let count = counted(self.rules.get(index).and_then(|r| r.count.as_ref()), &bindings);
-                    pending.push(Node { producer: Producer::Rule(index), bindings, lists: Lists::new(), items: vec![], count, at });
+                    pending.push(Node { producer: Producer::Rule(index), bindings, lists: Lists::new(), items: vec![], count, at, of: vec![at] });
                 }
-                None => sentences.push((at, format!("{}.", english::sentence(&self.words.term(&say.action.to_term()))))),
+                None => sentences.push((at, vec![at], format!("{}.", english::sentence(&self.words.term(&say.action.to_term()))))),
             }
         }
         for height in 0..=self.heights {
@@ -268,7 +288,8 @@ impl Render for Templates {
                 match self.output(node.producer) {
                     Some(Output::Say(texts)) => {
                         if let Some(text) = choose(texts, &identity, tone.turn) {
-                            sentences.push((node.at, english::sentence(text.render(&self.scope(&node, node.count)).trim())));
+                            let said = english::sentence(text.render(&self.scope(&node, node.count)).trim());
+                            sentences.push((node.at, node.of, said));
                         }
                     }
                     Some(output @ Output::Item { text, .. }) => {
@@ -279,13 +300,8 @@ impl Render for Templates {
                 }
             }
         }
-        sentences.sort_by_key(|(at, _)| *at);
-        let reply = sentences.into_iter().map(|(_, s)| s).filter(|s| !s.is_empty()).collect::<Vec<_>>().join(" ");
-        if !reply.is_empty() {
-            return reply;
-        }
-        let empty = Node { producer: Producer::Rule(usize::MAX), bindings: vec![], lists: Lists::new(), items: vec![], count: 1, at: 0 };
-        choose(&self.nothing, "", tone.turn).map(|t| t.render(&self.scope(&empty, 1))).unwrap_or_default()
+        sentences.sort_by_key(|(at, ..)| *at);
+        sentences.into_iter().filter(|(_, _, s)| !s.is_empty()).map(|(_, of, s)| (of, s)).collect()
     }
 }
 

@@ -116,7 +116,7 @@ pub fn read(text: &str, names: &NameIndex, constants: &BTreeSet<String>) -> Read
         if let Some((name, length)) = names.longest_at(rest) {
             reading.entities.push(Entity::Name(name.to_owned()));
             at += length;
-        } else if let Some((entity, length)) = number_at(rest) {
+        } else if let Some((entity, length)) = amount_at(rest).or_else(|| number_at(rest)) {
             reading.entities.extend(entity);
             at += length;
         } else {
@@ -325,6 +325,22 @@ fn number_at(tokens: &[Token]) -> Option<(Option<Entity>, usize)> {
         return Some((Some(Entity::Number((ordinal + 1) * 100)), 1));
     }
     MULTIPLES.iter().find(|(m, _)| *m == word || first.stem == *m).map(|(_, n)| (Some(Entity::Number(n * 100)), 1))
+}
+
+/// "five dollars and twenty-nine cents", "30 cents".
+fn amount_at(tokens: &[Token]) -> Option<(Option<Entity>, usize)> {
+    let cents = |at: usize| match number_at(tokens.get(at..)?)? {
+        (Some(Entity::Number(n)), length) if tokens.get(at + length)?.stem == "cent" => Some((n / 100, at + length + 1)),
+        _ => None,
+    };
+    if let Some((n, end)) = cents(0) {
+        return Some((Some(Entity::Money(n)), end));
+    }
+    let (Some(Entity::Money(whole)), length) = number_at(tokens)? else { return None };
+    let next = length + 1;
+    let and = usize::from(tokens.get(next)?.word == "and");
+    let (n, end) = cents(next + and)?;
+    Some((Some(Entity::Money(whole + n)), end))
 }
 
 fn scaled(value: i64, length: usize, tokens: &[Token]) -> (Option<Entity>, usize) {

@@ -1,0 +1,264 @@
+//! Reading a sentence back into actions by the grammar of one reply: every way in which all of its words are accounted for.
+
+use std::collections::BTreeSet;
+
+use rustc_hash::FxHashMap;
+
+use super::grammar::{Ground, Mask, Piece};
+use super::words::{PAUSE, STOP, fits};
+
+/// Ends of a piece in the text, with the actions said up to there.
+type Ends = Vec<(usize, Mask)>;
+
+/// What a reading has come to, between two pieces and between two sentences.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct State {
+    /// What was said.
+    pub said: Mask,
+    /// An assent stands open: no refusal may follow it.
+    assent: bool,
+    /// A regret stands open: a refusal must follow it, or in the same sentence a question.
+    regret: Option<Here>,
+    /// This sentence asserted something already.
+    asserts: bool,
+    /// What asserts something last refuses.
+    refused: bool,
+}
+
+/// Whether something was said in this sentence or before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Here {
+    Now,
+    Before,
+}
+
+/// The parts of a reply that may stand by themselves.
+const KINDS: [(&str, Kind); 6] = [
+    ("clause", Kind::Clause),
+    ("refusal", Kind::Refusal),
+    ("question", Kind::Question),
+    ("assent", Kind::Assent),
+    ("regret", Kind::Regret),
+    ("social", Kind::Social),
+];
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    Clause,
+    Refusal,
+    Question,
+    Assent,
+    Regret,
+    Social,
+}
+
+impl Kind {
+    fn asserts(self) -> bool {
+        matches!(self, Self::Clause | Self::Refusal | Self::Question)
+    }
+}
+
+impl State {
+    /// The state after a piece of this kind, if the piece may stand here.
+    fn after(self, kind: Kind, mask: Mask, before: Option<Kind>) -> Option<Self> {
+        if self.said & mask != 0 {
+            return None;
+        }
+        let said = Self { said: self.said | mask, asserts: self.asserts || kind.asserts(), ..self };
+        match kind {
+            Kind::Clause if self.regret.is_some() => None,
+            Kind::Question if self.regret == Some(Here::Before) => None,
+            Kind::Clause => Some(Self { assent: false, refused: false, ..said }),
+            Kind::Refusal if self.assent || before == Some(Kind::Assent) => None,
+            Kind::Refusal => Some(Self { regret: None, refused: true, ..said }),
+            Kind::Question => Some(Self { regret: None, assent: false, refused: false, ..said }),
+            Kind::Assent if self.refused || self.regret.is_some() => None,
+            Kind::Assent => Some(Self { assent: self.assent || !self.asserts, ..said }),
+            Kind::Regret if self.assent => None,
+            Kind::Regret => Some(Self { regret: (!self.refused).then_some(Here::Now), ..said }),
+            Kind::Social => Some(said),
+        }
+    }
+
+    /// Whether the reply may end here.
+    pub fn may_end(self) -> bool {
+        self.regret.is_none()
+    }
+}
+
+/// A reading of one sentence.
+pub struct Reading<'a> {
+    ground: &'a Ground,
+    tokens: &'a [String],
+    seen: FxHashMap<(usize, usize), Ends>,
+    kinds: Vec<(usize, Kind)>,
+    joint: Option<usize>,
+    /// The furthest place that any reading came to.
+    pub reached: usize,
+}
+
+/// Parts do not nest deeper.
+const DEPTH: usize = 24;
+
+impl<'a> Reading<'a> {
+    pub fn new(ground: &'a Ground, tokens: &'a [String]) -> Self {
+        let kinds = KINDS.iter().filter_map(|(name, kind)| ground.part(name).map(|at| (at, *kind))).collect();
+        Self { ground, tokens, seen: FxHashMap::default(), kinds, joint: ground.part("joint"), reached: 0 }
+    }
+
+    /// The states after the sentence, from the states before it.
+    pub fn sentence(&mut self, from: &[State]) -> Vec<State> {
+        let mut at: Vec<BTreeSet<(State, Option<Kind>)>> = vec![BTreeSet::new(); self.tokens.len() + 1];
+        let mut out = BTreeSet::new();
+        if let Some(first) = at.first_mut() {
+            first.extend(from.iter().map(|s| (State { regret: s.regret.map(|_| Here::Before), asserts: false, ..*s }, None)));
+        }
+        for here in 0..at.len() {
+            let states = at.get_mut(here).map(std::mem::take).unwrap_or_default();
+            for (state, before) in states {
+                if self.ended(here, before) {
+                    out.insert(state);
+                }
+                for (kind, next, end, mask) in self.next(here, before) {
+                    if let (Some(state), Some(set)) = (state.after(kind, mask, before), at.get_mut(end)) {
+                        set.insert((state, Some(next)));
+                    }
+                }
+            }
+        }
+        out.into_iter().collect()
+    }
+
+    /// Whether nothing but a full stop is left; a question ends with its own mark.
+    fn ended(&self, here: usize, before: Option<Kind>) -> bool {
+        let rest = self.tokens.get(here..).unwrap_or_default();
+        let left: Vec<&String> = rest.iter().filter(|t| *t != PAUSE).collect();
+        let ends = left.is_empty() || matches!(left.as_slice(), [stop] if *stop == STOP && before != Some(Kind::Question));
+        ends && rest.len() <= 2 && (before.is_some() || left.is_empty())
+    }
+
+    /// What may come next: a piece, behind a pause or a joint where both neighbours assert something.
+    fn next(&mut self, here: usize, before: Option<Kind>) -> Vec<(Kind, Kind, usize, Mask)> {
+        let paused = if self.tokens.get(here).is_some_and(|t| t == PAUSE) && before.is_some() { here + 1 } else { here };
+        let mut starts = vec![(here, false), (paused, true)];
+        if let Some(joint) = self.joint {
+            starts.extend(self.part(joint, paused, 0).into_iter().map(|(end, _)| (end, true)));
+        }
+        starts.retain(|(start, parted)| *start > here || before.is_none() || !*parted);
+        let mut out = vec![];
+        for (start, parted) in starts {
+            for (at, kind) in self.kinds.clone() {
+                if !parted && kind.asserts() && before.is_some_and(Kind::asserts) {
+                    continue;
+                }
+                out.extend(self.part(at, start, 0).into_iter().filter(|(end, _)| *end > start).map(|(end, mask)| (kind, kind, end, mask)));
+            }
+        }
+        out.sort_unstable();
+        out.dedup();
+        out
+    }
+
+    fn part(&mut self, part: usize, start: usize, depth: usize) -> Ends {
+        if depth > DEPTH {
+            return vec![];
+        }
+        if let Some(ends) = self.seen.get(&(part, start)) {
+            return ends.clone();
+        }
+        let ground = self.ground;
+        let mut ends = vec![];
+        for (piece, mask) in ground.parts.get(part).into_iter().flatten() {
+            ends.extend(self.piece(piece, start, depth + 1).into_iter().map(|(end, said)| (end, said | mask)));
+        }
+        ends.sort_unstable();
+        ends.dedup();
+        self.seen.insert((part, start), ends.clone());
+        ends
+    }
+
+    fn piece(&mut self, piece: &Piece, start: usize, depth: usize) -> Ends {
+        self.reached = self.reached.max(start);
+        match piece {
+            Piece::Word(w) => self.tokens.get(start).filter(|t| fits(w, t)).map(|_| (start + 1, 0)).into_iter().collect(),
+            Piece::Pause => {
+                let pause = self.tokens.get(start).is_some_and(|t| t == PAUSE);
+                [(start, 0)].into_iter().chain(pause.then_some((start + 1, 0))).collect()
+            }
+            Piece::Alt(all) => {
+                let mut ends: Ends = all.iter().flat_map(|p| self.piece(p, start, depth)).collect();
+                ends.sort_unstable();
+                ends.dedup();
+                ends
+            }
+            Piece::Seq(all) => {
+                let mut ends = vec![(start, 0)];
+                for piece in all {
+                    let mut next: Ends = ends
+                        .iter()
+                        .flat_map(|(at, said)| self.piece(piece, *at, depth).into_iter().map(|(end, more)| (end, said | more)).collect::<Ends>())
+                        .collect();
+                    next.sort_unstable();
+                    next.dedup();
+                    ends = next;
+                    if ends.is_empty() {
+                        break;
+                    }
+                }
+                ends
+            }
+            Piece::Part(part, None) => self.part(*part, start, depth),
+            Piece::Part(part, Some(last)) => self.list(*part, last, start, depth),
+        }
+    }
+
+    /// A list: `a`, `a and b`, `a, b and c`, `both a and b`; nothing stands in it twice.
+    fn list(&mut self, part: usize, last: &str, start: usize, depth: usize) -> Ends {
+        let word = |at: usize, w: &str| self.tokens.get(at).is_some_and(|t| t == w);
+        let paired = word(start, if last == "and" { "both" } else { "either" });
+        let mut out = vec![];
+        let mut open = self.part(part, start, depth);
+        if paired {
+            open.extend(self.part(part, start + 1, depth).into_iter().flat_map(|first| self.pair(part, last, first, depth)));
+        }
+        for _ in 0..self.tokens.len() {
+            out.extend(open.iter().copied());
+            let mut next = vec![];
+            for (end, said) in open {
+                for from in self.joints(end, last) {
+                    next.extend(self.part(part, from, depth).into_iter().filter(|(_, more)| said & more == 0).map(|(end, more)| (end, said | more)));
+                }
+            }
+            next.sort_unstable();
+            next.dedup();
+            open = next;
+            if open.is_empty() {
+                break;
+            }
+        }
+        out
+    }
+
+    fn pair(&mut self, part: usize, last: &str, (end, said): (usize, Mask), depth: usize) -> Ends {
+        let second = |from: usize| -> bool { self.tokens.get(from).is_some_and(|t| t == last) };
+        if !second(end) {
+            return vec![];
+        }
+        self.part(part, end + 1, depth).into_iter().filter(|(_, more)| said & more == 0).map(|(end, more)| (end, said | more)).collect()
+    }
+
+    /// Where the next item of a list may begin.
+    fn joints(&self, at: usize, last: &str) -> Vec<usize> {
+        let joints: &[&[&str]] =
+            if last == "or" { &[&["or"], &["nor"]] } else { &[&["and"], &["&"], &["plus"], &["as", "well", "as"], &["along", "with"], &["and", "also"]] };
+        let pause = self.tokens.get(at).is_some_and(|t| t == PAUSE);
+        let after = at + usize::from(pause);
+        let mut out: Vec<usize> = pause.then_some(after).into_iter().collect();
+        for words in joints {
+            if words.iter().enumerate().all(|(i, w)| self.tokens.get(after + i).is_some_and(|t| t == w)) {
+                out.push(after + words.len());
+            }
+        }
+        out
+    }
+}

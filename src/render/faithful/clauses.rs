@@ -1,0 +1,121 @@
+//! The second judge: what a sentence names, counts, prices and denies must be what the actions that hold it name, count, price and deny.
+
+use std::collections::BTreeSet;
+
+use super::grammar::Grammar;
+use super::scan::{Entity, NameIndex, read, tokens};
+use super::{Violation, collect, unsupported};
+use crate::render::{Render, Say, Tone};
+
+/// Signs of money; only the configured one may be said.
+const CURRENCIES: [char; 9] = ['$', '€', '£', '¥', '¢', '₹', '₽', '₩', '฿'];
+/// Words between which denials are looked for clause by clause.
+const CUTS: [&str; 5] = ["but", "and", "so", "because", "though"];
+
+/// An action with what its plain words show.
+#[derive(Clone, Debug)]
+struct Held {
+    say: Say,
+    /// The stems of its names.
+    names: BTreeSet<String>,
+    denies: bool,
+    refuses: bool,
+}
+
+/// The actions of one reply.
+#[derive(Clone, Debug)]
+pub struct Clauses {
+    held: Vec<Held>,
+    names: NameIndex,
+    foreign: Vec<char>,
+    denying: BTreeSet<String>,
+    refusing: BTreeSet<String>,
+}
+
+impl Clauses {
+    pub fn new(says: &[Say], tone: &Tone, template: &dyn Render, names: &NameIndex, grammar: &Grammar, currency: &str) -> Self {
+        let mut all = vec![];
+        let held = says.iter().map(|say| {
+            let mut own = vec![];
+            for atom in std::iter::once(&say.action).chain(&say.input) {
+                atom.args.iter().for_each(|t| collect(t, &mut own, &mut BTreeSet::new()));
+            }
+            let plain = template.render(std::slice::from_ref(say), tone);
+            all.extend(own.iter().cloned());
+            let names = own.iter().map(|n| stems(n)).collect();
+            Held { say: say.clone(), names, denies: has(&plain, &grammar.denying), refuses: has(&plain, &grammar.refusing) }
+        });
+        let held: Vec<Held> = held.collect();
+        let foreign = CURRENCIES.into_iter().filter(|c| !currency.contains(*c)).collect();
+        Self { held, names: names.with(&all), foreign, denying: grammar.denying.clone(), refusing: grammar.refusing.clone() }
+    }
+
+    /// Whether a sentence names or counts something.
+    pub fn holds_something(&self, sentence: &str) -> bool {
+        !read(sentence, &self.names, &BTreeSet::new()).entities.is_empty()
+    }
+
+    /// Judges one sentence.
+    pub fn sentence(&self, text: &str) -> Result<(), Violation> {
+        if let Some(sign) = text.chars().find(|c| self.foreign.contains(c)) {
+            return Err(Violation::Unsupported(format!("`{sign}`")));
+        }
+        let of = self.about(text);
+        let all: Vec<Say> = self.held.iter().map(|h| h.say.clone()).collect();
+        if let Some(foreign) = unsupported(text, &all, &self.names).first() {
+            return Err(Violation::Unsupported(foreign.to_string()));
+        }
+        let plain = |e: &&Entity| matches!(e, Entity::Money(_));
+        let near: Vec<Say> = of.iter().map(|h| h.say.clone()).collect();
+        if let Some(amount) = unsupported(text, &near, &self.names).iter().find(plain).filter(|_| !of.is_empty()) {
+            let lone = self.held.iter().filter(|h| h.names.is_empty()).map(|h| h.say.clone()).collect::<Vec<_>>();
+            if unsupported(&amount_in(amount), &lone, &self.names).iter().any(|e| e == amount) {
+                return Err(Violation::Unsupported(format!("{amount} there")));
+            }
+        }
+        let near = || text.chars().take(60).collect();
+        if !of.is_empty() && of.iter().all(|h| h.denies) && !has(text, &self.refusing) {
+            return Err(Violation::Negation(near()));
+        }
+        for clause in clauses(text) {
+            let of = self.about(&clause);
+            if !of.is_empty() && of.iter().all(|h| !h.refuses) && has(&clause, &self.denying) {
+                return Err(Violation::Negation(near()));
+            }
+        }
+        Ok(())
+    }
+
+    /// The actions that hold a name of the text.
+    fn about(&self, text: &str) -> Vec<&Held> {
+        let named: BTreeSet<String> =
+            read(text, &self.names, &BTreeSet::new()).entities.iter().filter_map(|e| if let Entity::Name(n) = e { Some(stems(n)) } else { None }).collect();
+        self.held.iter().filter(|h| h.names.intersection(&named).next().is_some()).collect()
+    }
+}
+
+fn amount_in(amount: &Entity) -> String {
+    if let Entity::Money(n) = amount { format!("{}.{:02} dollars", n / 100, n % 100) } else { String::new() }
+}
+
+fn stems(name: &str) -> String {
+    tokens(name).into_iter().map(|t| t.stem).collect::<Vec<_>>().join(" ")
+}
+
+fn has(text: &str, words: &BTreeSet<String>) -> bool {
+    super::words::tokens(text).iter().any(|w| words.contains(w))
+}
+
+/// The clauses of a sentence, cut at its signs and joints.
+fn clauses(text: &str) -> Vec<String> {
+    let mut out = vec![String::new()];
+    for word in super::words::tokens(text) {
+        if word == super::words::PAUSE || CUTS.contains(&word.as_str()) {
+            out.push(String::new());
+        } else if let Some(last) = out.last_mut() {
+            last.push_str(&word);
+            last.push(' ');
+        }
+    }
+    out
+}

@@ -1,0 +1,407 @@
+//! The grammar of replies: data that says how each action may be worded, made ready for the actions of one reply.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use serde::Deserialize;
+
+use super::phrase::{Form, Part, Shape, Slot, phrase};
+use super::words::{self, Phrase};
+use crate::diag::{Diagnostic, Source};
+use crate::render::Say;
+use crate::render::templates::pattern::{Bindings, Pattern, Value};
+use crate::render::templates::text::Words;
+use crate::term::{Atom, Name, Term};
+
+/// A set of actions, by their place in the reply, and above them of sentences of the template.
+pub type Mask = u128;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    /// Words that deny.
+    #[serde(default)]
+    denying: String,
+    /// Words that refuse, deny or take away.
+    #[serde(default)]
+    refusing: String,
+    /// Actions whose first variable only counts: equal ones are one thing said so many times.
+    #[serde(default)]
+    merge: Vec<String>,
+    /// Alternatives that several phrases share, as `$NAME`.
+    #[serde(default)]
+    words: BTreeMap<String, String>,
+    rules: Vec<RuleText>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RuleText {
+    /// Name of the part, with the variables that tell such parts apart.
+    part: String,
+    #[serde(default)]
+    action: Vec<String>,
+    #[serde(default)]
+    input: Vec<String>,
+    /// The variable whose numbers are summed over equal actions.
+    #[serde(default)]
+    count: Option<String>,
+    /// Actions that are counted into `Total`.
+    #[serde(default)]
+    total: Option<String>,
+    /// It only names what another part says.
+    #[serde(default)]
+    quiet: bool,
+    #[serde(default)]
+    roles: Vec<String>,
+    say: Vec<String>,
+}
+
+#[derive(Clone, Debug)]
+struct Rule {
+    name: Name,
+    keys: Vec<Name>,
+    actions: Vec<Pattern>,
+    inputs: Vec<Pattern>,
+    count: Option<Name>,
+    total: Option<Pattern>,
+    quiet: bool,
+    roles: Vec<String>,
+    say: Vec<Shape>,
+    /// The parts of its phrases that are told apart by most keys: where no action binds, it stands once for each.
+    over: Vec<Part>,
+    /// Names of the parts that its phrases use.
+    uses: Vec<Name>,
+}
+
+/// How actions may be worded, as a domain's files say it.
+#[derive(Clone, Debug, Default)]
+pub struct Grammar {
+    rules: Vec<Rule>,
+    merge: Vec<Pattern>,
+    /// Words that deny.
+    pub denying: BTreeSet<String>,
+    /// These, and words that refuse or take away.
+    pub refusing: BTreeSet<String>,
+}
+
+impl Grammar {
+    /// Reads the files of a domain, the core's first; every mistake is reported.
+    pub fn load(sources: &[Source]) -> Result<Self, Vec<Diagnostic>> {
+        let mut grammar = Self::default();
+        let mut found = vec![];
+        let mut shared = BTreeMap::new();
+        for source in sources {
+            match serde_saphyr::from_str::<File>(&source.text) {
+                Err(e) => {
+                    let at = e.location().map_or(0..0, |l| crate::ontology::parse::line_span(&source.text, l.line(), l.column()));
+                    let help = "the file must be YAML with the keys denying, refusing, merge, words and rules";
+                    found.push(Diagnostic::error("T011", source.origin(at), e.without_snippet().to_string()).help(help));
+                }
+                Ok(file) => {
+                    shared.extend(file.words.clone());
+                    grammar.denying.extend(file.denying.split_whitespace().map(str::to_owned));
+                    grammar.refusing.extend(file.denying.split_whitespace().chain(file.refusing.split_whitespace()).map(str::to_owned));
+                    let mut wrong = |text: &str, problem: String| {
+                        let at = source.text.find(text).map_or(0..0, |s| s..s + text.len());
+                        found.push(
+                            Diagnostic::error("T011", source.origin(at), format!("`{text}`: expected {problem}"))
+                                .help("see docs/templates.md, \"Replies in other words\""),
+                        );
+                    };
+                    for text in &file.merge {
+                        Pattern::parse(text).map_or_else(|e| wrong(text, e.into()), |p| grammar.merge.push(p));
+                    }
+                    for rule in &file.rules {
+                        match rule.read(&shared, &mut wrong) {
+                            // What no action binds takes its keys from the parts of each phrase.
+                            Some(rule) if rule.actions.is_empty() => {
+                                grammar.rules.extend(rule.say.iter().map(|s| Rule { say: vec![s.clone()], ..rule.clone() }.knowing()));
+                            }
+                            rule => grammar.rules.extend(rule),
+                        }
+                    }
+                }
+            }
+        }
+        if found.is_empty() { Ok(grammar) } else { Err(found) }
+    }
+
+    /// The grammar of one reply.
+    pub fn ground(&self, says: &[Say], role: &str, words: &Arc<Words>) -> Ground {
+        let says = self.merged(says);
+        let mut instances: Vec<(&Rule, Bindings, Mask)> = vec![];
+        let (with, without): (Vec<&Rule>, Vec<&Rule>) = self.rules.iter().partition(|r| !r.actions.is_empty());
+        for rule in with.into_iter().filter(|r| r.roles.is_empty() || r.roles.iter().any(|o| o == role)) {
+            instances.extend(rule.over(&says).into_iter().map(|(b, mask)| (rule, b, mask)));
+        }
+        // What builds on keyed parts is there once for each key; so far down as parts build on parts.
+        let mut done: BTreeSet<(usize, Vec<Term>)> = BTreeSet::new();
+        for _ in 0..4 {
+            let keys: BTreeSet<(Name, Vec<Term>)> = instances.iter().map(|(r, b, _)| (r.name.clone(), r.key(b))).collect();
+            let known: BTreeSet<&Name> = keys.iter().map(|(n, _)| n).collect();
+            for (i, rule) in without.iter().enumerate() {
+                if !rule.uses.is_empty() && !rule.uses.iter().any(|n| known.contains(n)) {
+                    continue;
+                }
+                let bindings: Vec<Bindings> = if rule.over.is_empty() {
+                    vec![vec![]]
+                } else {
+                    let of = |part: &Part| {
+                        keys.iter().filter(|(n, k)| *n == part.name && k.len() == part.keys.len()).map(|(_, k)| bound(&part.keys, k)).collect::<Vec<_>>()
+                    };
+                    rule.over.iter().flat_map(of).collect()
+                };
+                for b in bindings {
+                    let values = b.iter().filter_map(|(_, v)| if let Value::Term(t) = v { Some(t.clone()) } else { None }).collect();
+                    if done.insert((i, values)) {
+                        instances.push((rule, b, 0));
+                    }
+                }
+            }
+        }
+        let subjects: BTreeSet<&Term> =
+            instances.iter().flat_map(|(_, b, _)| b).filter_map(|(n, v)| if let (Value::Term(t), "D") = (v, &**n) { Some(t) } else { None }).collect();
+        let mut ground = Ground { words: words.clone(), pronouns: subjects.len() == 1, ..Ground::default() };
+        for (rule, b, _) in &instances {
+            ground.place(&rule.name, rule.key(b));
+        }
+        for (rule, b, mask) in &instances {
+            let at = ground.place(&rule.name, rule.key(b));
+            let pieces: Vec<Piece> = rule.say.iter().map(|s| ground.piece(s, b)).collect();
+            if let Some(part) = ground.parts.get_mut(at) {
+                part.extend(pieces.into_iter().map(|p| (p, *mask)));
+            }
+        }
+        ground
+    }
+
+    /// Equal instances of a thing under the name of the first.
+    fn merged(&self, says: &[Say]) -> Vec<Say> {
+        let instance = |atom: &Atom| self.merge.iter().find(|p| p.matches_atom(atom, &mut vec![])).and_then(|_| atom.args.first().cloned());
+        let mut all: BTreeMap<Term, Vec<Vec<Term>>> = BTreeMap::new();
+        for say in says {
+            if let Some(i) = instance(&say.action) {
+                all.entry(i).or_default().push(say.action.args.get(1..).unwrap_or_default().to_vec());
+            }
+        }
+        all.values_mut().for_each(|lines| lines.sort());
+        let first = |i: &Term| all.iter().find(|(_, lines)| Some(*lines) == all.get(i)).map_or_else(|| i.clone(), |(f, _)| f.clone());
+        let named = |say: &Say| match instance(&say.action) {
+            Some(i) => {
+                let args = std::iter::once(first(&i)).chain(say.action.args.iter().skip(1).cloned()).collect();
+                Say { action: Atom { name: say.action.name.clone(), args }, input: say.input.clone() }
+            }
+            None => say.clone(),
+        };
+        says.iter().map(named).collect()
+    }
+}
+
+fn bound(keys: &[Name], values: &[Term]) -> Bindings {
+    keys.iter().cloned().zip(values.iter().cloned().map(Value::Term)).collect()
+}
+
+fn value<'a>(bindings: &'a Bindings, var: &str) -> Option<&'a Term> {
+    bindings.iter().find_map(|(n, v)| if let (true, Value::Term(t)) = (&**n == var, v) { Some(t) } else { None })
+}
+
+impl RuleText {
+    fn read(&self, shared: &BTreeMap<String, String>, wrong: &mut impl FnMut(&str, String)) -> Option<Rule> {
+        let mut patterns = |texts: &[String]| -> Vec<Pattern> { texts.iter().filter_map(|t| Pattern::parse(t).map_err(|e| wrong(t, e.into())).ok()).collect() };
+        let (actions, inputs) = (patterns(&self.action), patterns(&self.input));
+        let total = self.total.iter().flat_map(|t| patterns(std::slice::from_ref(t))).next();
+        let mut say = vec![];
+        for text in &self.say {
+            let mut full = text.clone();
+            for _ in 0..3 {
+                for (name, words) in shared {
+                    full = full.replace(&format!("${name};"), &format!("({words})"));
+                }
+            }
+            match phrase(&full) {
+                Ok(shape) => say.push(shape),
+                Err(problem) => wrong(text, problem),
+            }
+        }
+        let (name, keys) = match Pattern::parse(&self.part).ok().as_ref().and_then(|p| p.head().map(|(n, _)| (Name::from(n), p.variables()))) {
+            Some(part) => part,
+            None => {
+                wrong(&self.part, "the name of a part".into());
+                return None;
+            }
+        };
+        let count = self.count.as_deref().map(Name::from);
+        Some(Rule { name, keys, actions, inputs, count, total, quiet: self.quiet, roles: self.roles.clone(), say, over: vec![], uses: vec![] })
+    }
+}
+
+impl Rule {
+    fn key(&self, bindings: &Bindings) -> Vec<Term> {
+        self.keys.iter().filter_map(|k| value(bindings, k).cloned()).collect()
+    }
+
+    /// The rule with what its phrases build on.
+    fn knowing(mut self) -> Self {
+        let (mut over, mut uses): (Vec<Part>, Vec<Name>) = (vec![], vec![]);
+        for shape in &self.say {
+            shape.each(&mut |s| {
+                if let Shape::Part(p) = s {
+                    uses.push(p.name.clone());
+                    let most = over.first().map_or(0, |f| f.keys.len());
+                    if p.keys.len() > most {
+                        over = vec![p.clone()];
+                    } else if p.keys.len() == most && most > 0 {
+                        over.push(p.clone());
+                    }
+                }
+            });
+        }
+        (self.over, self.uses) = (over, uses);
+        self
+    }
+
+    /// Its bindings over the actions, equal ones together: how many there are is `M`.
+    fn over(&self, says: &[Say]) -> Vec<(Bindings, Mask)> {
+        let mut out: Vec<(Bindings, Mask, i64, i64)> = vec![];
+        for (at, say) in says.iter().enumerate() {
+            for action in &self.actions {
+                let mut b = vec![];
+                if !action.matches_atom(&say.action, &mut b) {
+                    continue;
+                }
+                let before = b.clone();
+                let fits = |p: &Pattern, b: &mut Bindings| {
+                    b.clone_from(&before);
+                    say.input.as_ref().is_some_and(|i| p.matches_atom(i, b))
+                };
+                if !self.inputs.is_empty() && !self.inputs.iter().any(|p| fits(p, &mut b)) {
+                    continue;
+                }
+                let counted = self.count.as_ref().and_then(|c| value(&b, c)).and_then(Term::as_int).map_or(1, i64::from);
+                b.retain(|(n, _)| Some(n) != self.count.as_ref());
+                match out.iter_mut().find(|(o, ..)| *o == b) {
+                    Some((_, mask, n, m)) => (*mask, *n, *m) = (*mask | 1 << at, n.saturating_add(counted), *m + 1),
+                    None => out.push((b, 1 << at, counted, 1)),
+                }
+                break;
+            }
+        }
+        let int = |n: i64| Value::Term(Term::Int(i32::try_from(n).unwrap_or(i32::MAX)));
+        let finish = |(mut b, mask, n, m): (Bindings, Mask, i64, i64)| {
+            b.push(("M".into(), int(m)));
+            b.extend(self.count.iter().map(|c| (c.clone(), int(n))));
+            if let Some(total) = &self.total {
+                let count = says.iter().filter(|s| total.matches_atom(&s.action, &mut b.clone())).count();
+                b.push(("Total".into(), int(i64::try_from(count).unwrap_or(i64::MAX))));
+            }
+            (b, if self.quiet { 0 } else { mask })
+        };
+        out.into_iter().map(finish).collect()
+    }
+}
+
+/// A piece of wording of one reply: nothing in it is open.
+#[derive(Clone, Debug)]
+pub enum Piece {
+    /// These in a row.
+    Seq(Vec<Piece>),
+    /// One of these.
+    Alt(Vec<Piece>),
+    /// A word.
+    Word(String),
+    /// A sign that parts clauses, or nothing.
+    Pause,
+    /// A part by its place, or a list of such parts with the word before the last.
+    Part(usize, Option<&'static str>),
+}
+
+/// The grammar of one reply.
+#[derive(Clone, Debug, Default)]
+pub struct Ground {
+    /// Wordings by part, with the actions that each says.
+    pub parts: Vec<Vec<(Piece, Mask)>>,
+    index: BTreeMap<(Name, Vec<Term>), usize>,
+    words: Arc<Words>,
+    pronouns: bool,
+}
+
+impl Ground {
+    /// The part of this name without keys.
+    pub fn part(&self, name: &str) -> Option<usize> {
+        self.index.get(&(name.into(), vec![])).copied()
+    }
+
+    /// Adds a wording to a part.
+    pub fn add(&mut self, name: &str, words: Phrase, mask: Mask) {
+        let at = self.place(&name.into(), vec![]);
+        if let Some(part) = self.parts.get_mut(at) {
+            part.push((spoken(words), mask));
+        }
+    }
+
+    fn place(&mut self, name: &Name, key: Vec<Term>) -> usize {
+        let next = self.parts.len();
+        let at = *self.index.entry((name.clone(), key)).or_insert(next);
+        if at == next {
+            self.parts.push(vec![]);
+        }
+        at
+    }
+
+    fn piece(&self, shape: &Shape, b: &Bindings) -> Piece {
+        match shape {
+            Shape::Seq(all) => Piece::Seq(all.iter().map(|s| self.piece(s, b)).collect()),
+            Shape::Alt(all) => Piece::Alt(all.iter().map(|s| self.piece(s, b)).collect()),
+            Shape::Word(w) => Piece::Word(w.clone()),
+            Shape::Pause => Piece::Pause,
+            Shape::Slot(slot) => Piece::Alt(self.slot(slot, b).into_iter().map(spoken).collect()),
+            Shape::Part(part) => {
+                let key: Vec<Term> = part.keys.iter().filter_map(|k| value(b, k).cloned()).collect();
+                self.index.get(&(part.name.clone(), key)).map_or(Piece::Alt(vec![]), |at| Piece::Part(*at, part.list))
+            }
+        }
+    }
+
+    /// Every way to say a slot; none if its variable has no value, so that the wording falls away.
+    fn slot(&self, slot: &Slot, b: &Bindings) -> Vec<Phrase> {
+        let Some(term) = value(b, &slot.var) else { return vec![] };
+        let number = |var: &str| value(b, var).and_then(Term::as_int).map_or(1, i64::from);
+        let (int, name) = (term.as_int().map(i64::from), self.words.term(term));
+        let behind = |first: &[&str], nouns: Vec<Phrase>| -> Vec<Phrase> {
+            first.iter().flat_map(|f| nouns.iter().map(|n| [words::tokens(f), n.clone()].concat())).collect()
+        };
+        let noun = |n: i64| term.as_name().map_or_else(|| vec![words::tokens(&name)], |t| words::noun(&self.words.nouns, n, t));
+        let known = |n: i64| match n {
+            1 => behind(&["the", "your", "our", "that", "this", "a", "an", "one", ""], noun(1)),
+            n => {
+                let mut out = if n == 2 { behind(&["both", "both of the", "both of your", "both the", "both your"], noun(2)) } else { vec![] };
+                for first in ["", "the", "your"] {
+                    out.extend(words::numerals(n).iter().flat_map(|w| behind(&[first], noun(n).into_iter().map(|f| [w.clone(), f].concat()).collect())));
+                }
+                out
+            }
+        };
+        match &slot.form {
+            Form::Plain => int.map_or_else(|| vec![words::tokens(&name)], words::numerals),
+            Form::Known => known(1),
+            Form::Plural => noun(2),
+            Form::Pronoun if self.pronouns => ["it", "that one", "that", "they", "them", "these"].iter().map(|w| words::tokens(w)).collect(),
+            Form::Pronoun => vec![],
+            Form::Number => words::before_noun(int.unwrap_or(1)),
+            Form::Noun(count) => noun(number(count)),
+            Form::Counted(count) => {
+                let n = number(count);
+                words::before_noun(n).into_iter().flat_map(|w| noun(n).into_iter().map(move |f| [w.clone(), f].concat())).collect()
+            }
+            Form::All(count) => known(number(count)),
+            Form::Ordinal => words::ordinals(int.unwrap_or(1)),
+            Form::Way(way) if way == "money" => words::money(&self.words.currency, int.unwrap_or(0)),
+            Form::Way(way) => vec![words::tokens(&self.words.worded(way, term))],
+        }
+    }
+}
+
+fn spoken(words: Phrase) -> Piece {
+    Piece::Seq(words.into_iter().map(|w| if w == words::PAUSE { Piece::Pause } else { Piece::Word(w) }).collect())
+}

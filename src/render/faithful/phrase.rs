@@ -1,0 +1,157 @@
+//! Phrases of a file of replies: `(added|put) <ordered+> [(on|to) your order]`, with slots in braces and parts by name in angles.
+
+use crate::term::Name;
+
+use super::words::tokens;
+
+/// A piece of wording, with slots still open.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Shape {
+    Seq(Vec<Shape>),
+    /// One of these.
+    Alt(Vec<Shape>),
+    Word(String),
+    /// A sign that parts clauses, or nothing.
+    Pause,
+    Slot(Slot),
+    Part(Part),
+}
+
+/// A variable, and how it is said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Slot {
+    pub var: Name,
+    pub form: Form,
+}
+
+/// How a variable is said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// `{X}`: as it is.
+    Plain,
+    /// `{the X}`: as something known, with or without an article.
+    Known,
+    /// `{it X}`: as a pronoun, where nothing else can be meant.
+    Pronoun,
+    /// `{N X}`: counted by `N`.
+    Counted(Name),
+    /// `{#N}`: the number before a noun.
+    Number,
+    /// `{N*X}`: the noun behind its number.
+    Noun(Name),
+    /// `{N~X}`: as something known, so many of them.
+    All(Name),
+    /// `{Xs}`: as a plural.
+    Plural,
+    /// `{X th}`: a place in a row.
+    Ordinal,
+    /// `{X|way}`: money, or a wording of the templates.
+    Way(String),
+}
+
+/// A part of the grammar, or a list of such parts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    pub name: Name,
+    pub keys: Vec<Name>,
+    /// The word before the last of several; a single one if there is none.
+    pub list: Option<&'static str>,
+}
+
+/// Reads a phrase; the error says what was expected.
+pub fn phrase(text: &str) -> Result<Shape, String> {
+    let mut rest = text;
+    let shape = alternatives(&mut rest)?;
+    if rest.is_empty() { Ok(shape) } else { Err(format!("the end of the phrase, not `{rest}`")) }
+}
+
+fn alternatives(rest: &mut &str) -> Result<Shape, String> {
+    let mut all = vec![sequence(rest)?];
+    while let Some(after) = rest.strip_prefix('|') {
+        *rest = after;
+        all.push(sequence(rest)?);
+    }
+    Ok(if all.len() == 1 { all.remove(0) } else { Shape::Alt(all) })
+}
+
+fn sequence(rest: &mut &str) -> Result<Shape, String> {
+    let mut out = vec![];
+    while let Some(c) = rest.chars().next() {
+        let inside = rest.get(1..).unwrap_or_default();
+        match c {
+            '|' | ')' | ']' => break,
+            '(' | '[' => {
+                let mut inner = inside;
+                let shape = alternatives(&mut inner)?;
+                let close = if c == '(' { ')' } else { ']' };
+                *rest = inner.strip_prefix(close).ok_or_else(|| format!("`{close}`"))?;
+                out.push(if c == '(' { shape } else { Shape::Alt(vec![shape, Shape::Seq(vec![])]) });
+            }
+            '{' | '<' => {
+                let (content, after) = inside.split_once(if c == '{' { '}' } else { '>' }).ok_or("a closing brace")?;
+                *rest = after;
+                out.push(if c == '{' { Shape::Slot(slot(content)?) } else { Shape::Part(part(content)?) });
+            }
+            ',' => {
+                *rest = inside;
+                out.push(Shape::Pause);
+            }
+            _ => {
+                let end = rest.find(['|', ')', ']', '(', '[', '{', '<', ',']).unwrap_or(rest.len());
+                let (words, after) = rest.split_at(end);
+                *rest = after;
+                let own = words.strip_prefix("'s ");
+                out.extend(own.map(|_| Shape::Word("'s".into())));
+                let words = own.unwrap_or(words);
+                out.extend(tokens(words).into_iter().map(Shape::Word));
+            }
+        }
+    }
+    Ok(Shape::Seq(out))
+}
+
+fn slot(text: &str) -> Result<Slot, String> {
+    let made = |var: &str, form| Ok(Slot { var: var.trim().into(), form });
+    if let Some((var, way)) = text.split_once('|') {
+        return made(var, Form::Way(way.into()));
+    }
+    if let Some(var) = text.strip_prefix('#') {
+        return made(var, Form::Number);
+    }
+    for (sign, form) in [('*', Form::Noun as fn(Name) -> Form), ('~', Form::All)] {
+        if let Some((count, var)) = text.split_once(sign) {
+            return made(var, form(count.into()));
+        }
+    }
+    match text.split_once(' ') {
+        None if text.len() == 2 && text.ends_with('s') => made(text.trim_end_matches('s'), Form::Plural),
+        None => made(text, Form::Plain),
+        Some(("the", var)) => made(var, Form::Known),
+        Some(("it", var)) => made(var, Form::Pronoun),
+        Some((var, "th")) => made(var, Form::Ordinal),
+        Some((count, var)) => made(var, Form::Counted(count.into())),
+    }
+}
+
+fn part(text: &str) -> Result<Part, String> {
+    let (name, list) = match (text.strip_suffix("+or"), text.strip_suffix('+')) {
+        (Some(name), _) => (name, Some("or")),
+        (None, Some(name)) => (name, Some("and")),
+        (None, None) => (text, None),
+    };
+    let (name, keys) = match name.split_once('(') {
+        Some((name, keys)) => (name, keys.strip_suffix(')').ok_or("`)` behind the keys")?.split(',').map(|k| k.trim().into()).collect()),
+        None => (name, vec![]),
+    };
+    Ok(Part { name: name.trim().into(), keys, list })
+}
+
+impl Shape {
+    /// Calls on every slot and part.
+    pub fn each<'a>(&'a self, on: &mut dyn FnMut(&'a Self)) {
+        on(self);
+        if let Self::Seq(all) | Self::Alt(all) = self {
+            all.iter().for_each(|s| s.each(on));
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! Words of a reply: a text as tokens without contractions, and every way to say a number, an amount or a counted name.
+
+use crate::render::english::Nouns;
+
+/// A run of tokens.
+pub type Phrase = Vec<String>;
+
+/// Signs that part two clauses of a sentence; all are one token.
+pub const PAUSE: &str = ",";
+/// Signs that end a statement.
+pub const STOP: &str = ".";
+/// Pictures that say nothing but friendliness.
+const SMILES: [char; 8] = ['🙂', '😊', '😀', '😄', '👍', '🙏', '👋', '😋'];
+
+/// The tokens of a text: words in small letters with contractions written out, numbers, and every other sign by itself.
+pub fn tokens(text: &str) -> Phrase {
+    let chars: Vec<char> = text.chars().map(|c| if c == '’' { '\'' } else { c }).collect();
+    let at = |i: usize| chars.get(i).copied();
+    let mut out = Phrase::new();
+    let mut i = 0;
+    while let Some(c) = at(i) {
+        let before = i.checked_sub(1).and_then(at);
+        if c.is_alphanumeric() {
+            let start = i;
+            while at(i).is_some_and(|c| inner(c, at(i.wrapping_sub(1)), at(i + 1))) {
+                i += 1;
+            }
+            let word: String = chars.get(start..i).unwrap_or_default().iter().flat_map(|c| c.to_lowercase()).collect();
+            expand(&word, &mut out);
+            continue;
+        }
+        i += 1;
+        match c {
+            c if c.is_whitespace() => {}
+            ',' | ';' | ':' | '—' | '–' => out.push(PAUSE.into()),
+            c if SMILES.contains(&c) => out.push(PAUSE.into()),
+            // A hyphen parts the halves of a word; between blanks it is a dash; anywhere else it may be a minus.
+            '-' if before.is_some_and(char::is_alphanumeric) && at(i).is_some_and(char::is_alphanumeric) => {}
+            '-' if before.is_some_and(char::is_whitespace) && at(i).is_some_and(char::is_whitespace) => out.push(PAUSE.into()),
+            '.' | '!' => out.push(STOP.into()),
+            c => out.push(c.to_string()),
+        }
+    }
+    out
+}
+
+fn inner(c: char, before: Option<char>, after: Option<char>) -> bool {
+    let digit = |c: Option<char>| c.is_some_and(|c| c.is_ascii_digit());
+    match c {
+        '\'' => after.is_some_and(char::is_alphabetic) && before.is_some_and(char::is_alphanumeric),
+        '.' | ',' | ':' => digit(before) && digit(after),
+        c => c.is_alphanumeric(),
+    }
+}
+
+fn expand(word: &str, out: &mut Phrase) {
+    let mut push = |w: &str| out.push(w.to_owned());
+    if word.starts_with(|c: char| c.is_ascii_digit()) {
+        let groups: Vec<&str> = word.split(',').collect();
+        let grouped = groups.iter().skip(1).all(|g| g.split('.').next().is_some_and(|g| g.len() == 3)) && groups.first().is_some_and(|g| g.len() < 4);
+        return push(&if grouped { groups.concat() } else { word.to_owned() });
+    }
+    if word == "cannot" {
+        return ["can", "not"].into_iter().for_each(push);
+    }
+    let Some((stem, end)) = word.rsplit_once('\'').filter(|_| word != "o'clock") else { return push(word) };
+    let end = match end {
+        "t" if stem.ends_with('n') => {
+            push(match stem {
+                "can" => "can",
+                "won" => "will",
+                "shan" => "shall",
+                _ => stem.get(..stem.len() - 1).unwrap_or(stem),
+            });
+            return push("not");
+        }
+        "re" => "are",
+        "ve" => "have",
+        "ll" => "will",
+        "d" => "would",
+        "m" => "am",
+        "s" => "'s",
+        _ => return push(word),
+    };
+    push(stem);
+    push(end);
+}
+
+/// Whether a token of the text is what a phrase asks for there.
+pub fn fits(wanted: &str, token: &str) -> bool {
+    wanted == token || (token == "'s" && matches!(wanted, "is" | "has"))
+}
+
+const UNITS: [&str; 20] = [
+    "zero",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+    "thirteen",
+    "fourteen",
+    "fifteen",
+    "sixteen",
+    "seventeen",
+    "eighteen",
+    "nineteen",
+];
+const TENS: [&str; 10] = ["", "", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"];
+
+/// A number below a million in words.
+fn spelled(n: usize) -> String {
+    let rest = |n: usize, and: &str| if n == 0 { String::new() } else { format!(" {and}{}", spelled(n)) };
+    match n {
+        0..20 => UNITS.get(n).copied().unwrap_or_default().to_owned(),
+        20..100 => format!("{}{}", TENS.get(n / 10).copied().unwrap_or_default(), rest(n % 10, "")),
+        100..1_000 => format!("{} hundred{}", spelled(n / 100), rest(n % 100, "and ")),
+        _ => format!("{} thousand{}", spelled(n / 1_000), rest(n % 1_000, if n % 1_000 < 100 { "and " } else { "" })),
+    }
+}
+
+/// Every way to say a whole number.
+pub fn numerals(n: i64) -> Vec<Phrase> {
+    let mut out = vec![tokens(&n.to_string())];
+    if let Some(n) = usize::try_from(n).ok().filter(|n| *n < 1_000_000) {
+        let words = tokens(&spelled(n));
+        out.push(words.iter().filter(|w| *w != "and").cloned().collect());
+        out.push(words);
+        if (1_100..2_000).contains(&n) {
+            out.push(tokens(&format!("{} {}", spelled(n / 100), spelled(n % 100))));
+        }
+    }
+    out
+}
+
+/// Every way to say a place in a row.
+pub fn ordinals(n: i64) -> Vec<Phrase> {
+    let word = crate::render::english::ordinal(n);
+    let mut out: Vec<Phrase> = numerals(n).into_iter().map(|w| [vec!["number".to_owned()], w].concat()).collect();
+    out.push(tokens(&word));
+    out
+}
+
+/// Every way to say an amount of hundredths in a currency.
+pub fn money(sign: &str, cents: i64) -> Vec<Phrase> {
+    let (whole, rest) = (cents / 100, cents % 100);
+    let plain = format!("{whole}.{:02}", rest.abs());
+    let mut out = vec![tokens(&crate::render::english::money(sign, cents))];
+    if cents < 0 {
+        return out;
+    }
+    let (unit, part) = match sign {
+        "$" => ("dollar", "cent"),
+        "£" => ("pound", "pence"),
+        "€" => ("euro", "cent"),
+        _ => return out,
+    };
+    let named = |n: i64, name: &str| {
+        let name = if n == 1 || name == "pence" { name.to_owned() } else { format!("{name}s") };
+        numerals(n).into_iter().map(move |w| [w, vec![name.clone()]].concat())
+    };
+    out.push(tokens(&format!("{plain} {unit}s")));
+    match (whole, rest) {
+        (_, 0) => {
+            out.push(tokens(&format!("{sign}{whole}")));
+            out.extend(named(whole, unit));
+        }
+        (0, _) => out.extend(named(rest, part)),
+        _ => {
+            for joint in [vec![], vec!["and".to_owned()]] {
+                out.extend(named(whole, unit).flat_map(|w| named(rest, part).map(move |p| (w.clone(), p))).map(|(w, p)| [w, joint.clone(), p].concat()));
+            }
+        }
+    }
+    out
+}
+
+/// Every way to say the number before a noun; one may be said by nothing but the singular.
+pub fn before_noun(n: i64) -> Vec<Phrase> {
+    let more: &[&str] = match n {
+        1 => &["a", "an", ""],
+        2 => &["a couple of", "a pair of"],
+        _ => &[],
+    };
+    numerals(n).into_iter().chain(more.iter().map(|w| tokens(w))).collect()
+}
+
+/// Every form of a name behind its number.
+pub fn noun(nouns: &Nouns, n: i64, name: &str) -> Vec<Phrase> {
+    let counted = nouns.counted(n, "", name);
+    let mut out: Vec<Phrase> = counted.split_once(' ').map(|(_, noun)| tokens(noun)).into_iter().collect();
+    out.push(tokens(&if n == 1 { nouns.said(name) } else { nouns.plural(name) }));
+    out.sort();
+    out.dedup();
+    out
+}

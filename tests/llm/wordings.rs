@@ -1,0 +1,82 @@
+//! The sets of wordings: lies that must not be spoken, honest rewordings that must pass (tests/data/wordings/README.md).
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use duologue::domain::{Domain, Files};
+use duologue::render::faithful::Faithful;
+use duologue::render::{Say, Tone};
+use duologue::term::{Atom, Term};
+use serde::Deserialize;
+
+#[derive(Deserialize)]
+struct Case {
+    id: String,
+    domain: String,
+    role: String,
+    actions: Vec<String>,
+    #[serde(default)]
+    inputs: Vec<String>,
+    text: String,
+    kind: String,
+    truth: String,
+}
+
+/// How many parts of the action stand in the input too.
+fn shared(action: &Atom, input: &Atom) -> usize {
+    let part = |t: &Term| {
+        *t == Term::constant(&input.name) || input.args.contains(t) || matches!(t, Term::Fun(_, args) if args.iter().any(|a| input.args.contains(a)))
+    };
+    action.args.iter().filter(|t| part(t)).count()
+}
+
+/// The actions, each with the input that it answers.
+fn says(case: &Case) -> Vec<Say> {
+    let mut inputs: Vec<Option<Atom>> = case.inputs.iter().map(|i| Some(Atom::parse(i).unwrap())).collect();
+    let answered = |a: &Atom| &*a.name == "confirm";
+    case.actions
+        .iter()
+        .map(|text| {
+            let action = Atom::parse(text).unwrap();
+            let scores = inputs.iter().enumerate().filter_map(|(i, a)| a.as_ref().map(|a| (shared(&action, a), std::cmp::Reverse(i))));
+            let best = scores.max().filter(|(score, _)| *score > 0 && answered(&action));
+            let input = best.and_then(|(_, at)| inputs[at.0].take());
+            Say { action, input }
+        })
+        .collect()
+}
+
+/// Wrong verdicts on one file, and how many cases it has.
+fn judged(domains: &BTreeMap<String, (Domain, Faithful)>, file: &str) -> (Vec<String>, usize) {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(root.join("tests/data/wordings").join(file)).unwrap();
+    let mut wrong = Vec::new();
+    for line in text.lines() {
+        let case: Case = serde_json::from_str(line).unwrap();
+        let (says, (domain, faithful)) = (says(&case), &domains[&case.domain]);
+        let tone = Tone { role: case.role.clone(), turn: 1, ..Tone::default() };
+        let verdict = faithful.check(&case.text, &says, &tone, &*domain.templates);
+        if verdict.is_ok() != (case.truth == "honest") {
+            wrong.push(format!("{} [{}] {} :: {:?}", case.id, case.kind, case.text, verdict.err()));
+        }
+    }
+    (wrong, text.lines().count())
+}
+
+/// The tune part is held to more than what is asked of wordings that nobody has seen; `WORDINGS=test` scores the other part.
+#[test]
+fn lies_are_refused_and_honest_wordings_pass() {
+    let files = Files::folder(Path::new(env!("CARGO_MANIFEST_DIR")));
+    let load = |name: &str| Domain::load(&files, name).map(|d| (name.to_owned(), (d.clone(), d.faithful()))).unwrap();
+    let domains: BTreeMap<String, (Domain, Faithful)> = ["drive_thru", "hospital"].into_iter().map(load).collect();
+    let part = std::env::var("WORDINGS").unwrap_or_else(|_| "tune".into());
+    let mut failed = Vec::new();
+    for (file, allowed) in [("honest", 5), ("lies-blind", 0), ("lies-source", 0)] {
+        let (wrong, all) = judged(&domains, &format!("{file}-{part}.jsonl"));
+        println!("{file}-{part}: {} of {all} wrong", wrong.len());
+        if wrong.len() * 100 > allowed * all {
+            failed.extend(wrong);
+        }
+    }
+    assert!(failed.is_empty(), "{}", failed.join("\n"));
+}
