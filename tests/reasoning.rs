@@ -14,7 +14,9 @@ use duologue::domain::Files;
 use duologue::reason::{Budget, Reasoner};
 use duologue::reasoning::english::Reader;
 use duologue::reasoning::given::{self, Read};
-use duologue::reasoning::{Answer, Engine, Status};
+use duologue::reasoning::told::{Rule, Strength, variable};
+use duologue::reasoning::{Answer, Engine, Form, Goal, Literal, Question, Reading, Status, Theory, Told};
+use duologue::term::{Atom, Term};
 
 fn engine(profile: &str) -> Engine {
     Engine::load(&Files::built_in(), profile).unwrap()
@@ -89,7 +91,7 @@ fn faults_are_repaired_where_only_one_repair_is_possible_and_told_elsewhere() {
     assert_eq!((open.faults.len(), open.repaired), (0, 3));
     assert_eq!(open.theory.told[0].reading, open.theory.told[1].reading, "both mean the same");
     let wrong = given::formulas(&["∀x (Oak(x) → ".to_owned()], "Tree(old");
-    assert_eq!(wrong.faults.iter().map(ToString::to_string).collect::<Vec<_>>(), ["line 1, column 14: something is missing at the end"]);
+    assert_eq!(wrong.faults.iter().map(ToString::to_string).collect::<Vec<_>>(), ["line 1, column 13: something is missing at the end"]);
     let denied = given::program("Rules:\n!Wet($x, True) >>> Dry($x, True)\nFacts:\nWet(Moss, False)\nQuery:\nDry(Moss, True)");
     assert_eq!((denied.repaired, answer(&engine("proofwriter"), &denied).value.as_deref()), (1, Some("True")));
 }
@@ -194,4 +196,67 @@ fn positions_add_up_and_relatives_are_found_through_others() {
     let text = ["Ada's brother is called Bo.", "Bo has a daughter named Cleo.", "Cleo went sailing with her son, Dov."];
     assert_eq!(told("kin", &text, "How is Cleo related to Ada?"), ("niece".into(), vec![1, 2]));
     assert_eq!(told("kin", &text, "How is Dov related to Bo?"), ("grandson".into(), vec![2, 3]));
+}
+
+/// Rules as data: conditions and heads are about one thing, `x` stands for it.
+fn theory(lines: &[(&str, &[&str], Strength, &[&str])]) -> Theory {
+    let literal = |t: &str| {
+        let (positive, t) = t.strip_prefix('-').map_or((true, t), |t| (false, t));
+        let (p, x) = t.split_once(' ').unwrap();
+        let x = if x == "x" { variable(1) } else { Term::string(x) };
+        Literal { positive, atom: Atom::new(p, vec![x]) }
+    };
+    let all = |ls: &[&str]| ls.iter().map(|l| literal(l)).collect::<Vec<_>>();
+    let told = |(n, (head, body, strength, unless)): (usize, &(&str, &[&str], Strength, &[&str]))| {
+        let head = literal(head);
+        let reading =
+            if body.is_empty() { Reading::Fact(head) } else { Reading::Rule(Rule { head, body: all(body), unless: all(unless), strength: *strength }) };
+        Told { line: n + 1, text: String::new(), reading }
+    };
+    Theory { told: lines.iter().enumerate().map(told).collect(), ..Theory::default() }
+}
+
+#[test]
+fn defaults_yield_to_what_is_strict_and_to_the_more_specific_and_exceptions_hold() {
+    use Strength::{Default, Strict};
+    let root = tempfile::tempdir().unwrap();
+    std::fs::create_dir_all(root.path().join("kb/reason")).unwrap();
+    let profile = "modules: [\"apply(strict)\", \"apply(may)\", \"apply(most)\", defaults, told]\nsemantics: { contraposition: true }\n";
+    std::fs::write(root.path().join("kb/reason/own.yaml"), profile).unwrap();
+    let engine = Engine::load(&Files::folder(root.path()), "own").unwrap();
+    let ask = |told: &Theory, p: &str, x: &str| {
+        let goal = Goal::Literals(vec![Literal { positive: true, atom: Atom::new(p, vec![Term::string(x)]) }]);
+        let q = Question { text: String::new(), form: Form::Truth, goal };
+        let a = engine.answer(told, &q, Reasoner::Confirm, &Budget::default());
+        (a.value.unwrap_or_else(|| format!("{:?}", a.proof)), a.support)
+    };
+    // Boats float unless they leak; submarines are boats that do not; Nemo's crew lets theirs float.
+    let t = theory(&[
+        ("floats x", &["boat x"], Default, &["leaks x"]),
+        ("boat x", &["submarine x"], Strict, &[]),
+        ("-floats x", &["submarine x"], Default, &[]),
+        ("boat Rosa", &[], Strict, &[]),
+        ("boat Sieve", &[], Strict, &[]),
+        ("leaks Sieve", &[], Strict, &[]),
+        ("submarine Nautilus", &[], Strict, &[]),
+        ("submarine Surfaced", &[], Strict, &[]),
+        ("floats Surfaced", &[], Strict, &[]),
+        ("-boat Brick", &[], Strict, &[]),
+    ]);
+    assert_eq!(ask(&t, "floats", "Rosa"), ("yes".into(), vec![1, 4]));
+    assert_eq!(ask(&t, "floats", "Sieve"), ("unknown".into(), vec![]));
+    assert_eq!(ask(&t, "floats", "Nautilus"), ("no".into(), vec![3, 7]));
+    assert_eq!(ask(&t, "floats", "Surfaced"), ("yes".into(), vec![9]));
+    assert_eq!(ask(&t, "submarine", "Brick"), ("no".into(), vec![2, 10]), "strict rules contrapose here");
+    assert_eq!(ask(&t, "boat", "Nautilus"), ("yes".into(), vec![2, 7]));
+    // Two defaults, neither about fewer than the other.
+    let clash = theory(&[
+        ("calm x", &["sailor x"], Default, &[]),
+        ("-calm x", &["cook x"], Default, &[]),
+        ("sailor Ida", &[], Strict, &[]),
+        ("cook Ida", &[], Strict, &[]),
+        ("sailor Per", &[], Strict, &[]),
+    ]);
+    assert_eq!(ask(&clash, "calm", "Ida"), ("unknown".into(), vec![]));
+    assert_eq!(ask(&clash, "calm", "Per"), ("yes".into(), vec![1, 5]));
 }

@@ -9,7 +9,7 @@ use super::models;
 use super::profile::{Changes, Models, Profile, World};
 use super::told::{Goal, PREDICATES, Question, Reading, Theory, facts};
 use crate::diag::{Diagnostic, Source};
-use crate::domain::Files;
+use crate::domain::{Files, rule_source};
 use crate::reason::{Base, Because, Budget, By, Outcome, Proof, ReasonError, Reasoner, Rules, Scope, Signature, decide};
 use crate::term::{Atom, Name, Term};
 
@@ -68,8 +68,8 @@ impl Engine {
     /// Loads a profile with its modules.
     pub fn load(files: &Files, name: &str) -> Result<Self, Vec<Diagnostic>> {
         let profile = Profile::load(files, name)?;
-        let paths = profile.modules.iter().map(|m| format!("rules/reason/{m}.lp"));
-        let sources: Vec<Source> = paths.filter_map(|p| files.read(&p).map(|text| Source::new(&p, &text))).collect();
+        let read = |path: &str| files.read(path).map(|text| Source::new(path, &text));
+        let sources: Vec<Source> = profile.modules.iter().filter_map(|m| rule_source(&Profile::module(m), &read)).collect();
         if profile.semantics.models == Models::Many {
             let text: Vec<&str> = sources.iter().map(|s| &*s.text).collect();
             let rules = Decided::Many(text.join("\n"));

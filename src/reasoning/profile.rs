@@ -12,7 +12,7 @@ use crate::domain::Files;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Profile {
-    /// The modules: files of `rules/reason/`, without the ending.
+    /// The modules: files of `rules/reason/`, without the ending; `apply(strict)` is one under a name of its own.
     pub modules: Vec<String>,
     /// How what is told is meant.
     #[serde(default)]
@@ -110,6 +110,12 @@ impl Profile {
         format!("kb/reason/{name}.yaml")
     }
 
+    /// A module as rule files are listed: below `rules/`.
+    pub fn module(name: &str) -> String {
+        let (file, own) = name.split_once('(').map_or((name, String::new()), |(f, own)| (f, format!("({own}")));
+        format!("reason/{file}.lp{own}")
+    }
+
     /// The profiles there are.
     pub fn names(files: &Files) -> Vec<String> {
         let all = files.list("kb/reason/", ".yaml");
@@ -133,7 +139,7 @@ impl Profile {
             let line = text.lines().position(|l| l.contains(name.as_str())).map_or(1, |n| u32::try_from(n + 1).unwrap_or(1));
             Diagnostic::error("R003", at(line, 1), format!("there is no {kind} `{name}`")).help(format!("write `{path}`, or name another"))
         };
-        let modules = profile.modules.iter().map(|m| ("module", m, format!("rules/reason/{m}.lp")));
+        let modules = profile.modules.iter().map(|m| ("module", m, format!("rules/{}", Self::module(m).split('(').next().unwrap_or_default())));
         let lexicon = profile.lexicon.iter().map(|m| ("lexicon", m, format!("kb/reason/{m}.yaml")));
         let found: Vec<Diagnostic> = modules.chain(lexicon).filter(|(_, _, p)| files.read(p).is_none()).map(|(k, m, p)| missing(k, m, p)).collect();
         if found.is_empty() { Ok(profile) } else { Err(found) }

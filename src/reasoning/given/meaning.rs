@@ -44,7 +44,12 @@ impl<'a> Meaning<'a> {
                 "->" | ">>>" => Formula::Implies(self.formula(a)?.into(), self.formula(b)?.into()),
                 "iff" => Formula::Iff(self.formula(a)?.into(), self.formula(b)?.into()),
                 "in" => {
-                    let Tree::List(items) = &**b else { return Err(fault(b, "a list should follow `in`")) };
+                    let of_sort = |n: &String| self.scope.sorts.get(n.as_str()).map(|values| values.iter().filter_map(plain_tree).collect());
+                    let items: Vec<Tree> = match &**b {
+                        Tree::List(items) => items.clone(),
+                        Tree::Name(n, _) => of_sort(n).ok_or_else(|| fault(b, "a list or a sort should follow `in`"))?,
+                        other => return Err(fault(other, "a list or a sort should follow `in`")),
+                    };
                     Formula::Or(items.iter().map(|i| self.compare(Rel::Eq, a, i)).collect::<Found<_>>()?)
                 }
                 _ => match relation(op) {
@@ -66,7 +71,7 @@ impl<'a> Meaning<'a> {
             ("or", _) => Formula::Or(all(self)?),
             ("xor", _) => Formula::Xor(all(self)?),
             ("not", [a]) => self.formula(a)?.negated(),
-            ("implies", [a, b]) => Formula::Implies(self.formula(a)?.into(), self.formula(b)?.into()),
+            ("implies" | "if", [a, b]) => Formula::Implies(self.formula(a)?.into(), self.formula(b)?.into()),
             ("iff", [a, b]) => Formula::Iff(self.formula(a)?.into(), self.formula(b)?.into()),
             ("if" | "ifthenelse", [c, a, b]) => {
                 let c = self.formula(c)?;
@@ -263,6 +268,15 @@ fn join(make: fn(Vec<Formula>) -> Formula, a: Formula, b: Formula) -> Formula {
     }
 }
 
+/// A value of a sort as it is written.
+fn plain_tree(v: &Value) -> Option<Tree> {
+    match v {
+        Value::Number(n) => Some(Tree::Number(*n)),
+        Value::Name(n) => Some(Tree::Name(n.to_string(), 1)),
+        _ => None,
+    }
+}
+
 fn relation(op: &str) -> Option<Rel> {
     Some(match op {
         "=" => Rel::Eq,
@@ -289,33 +303,32 @@ pub fn fault(t: &Tree, message: &str) -> Fault {
     Fault::new(column(t).unwrap_or(1), message)
 }
 
-/// The variables of a statement that nothing binds, of those that quantifiers bind somewhere in it.
-pub fn astray(t: &Tree) -> bool {
-    fn quantified<'t>(t: &'t Tree, out: &mut Vec<&'t str>) {
-        if let Tree::Quantified(_, v, _) = t {
-            out.push(v);
-        }
-        each(t, &mut |inner| quantified(inner, out));
+/// The variables that quantifiers bind somewhere in a statement.
+pub fn quantified_in(t: &Tree, out: &mut Vec<String>) {
+    if let Tree::Quantified(_, v, _) = t
+        && !out.contains(v)
+    {
+        out.push(v.clone());
     }
-    fn free(t: &Tree, of: &[&str], bound: &mut Vec<String>) -> bool {
+    each(t, &mut |inner| quantified_in(inner, out));
+}
+
+/// Those of the variables that a statement names where nothing binds them.
+pub fn free_in(t: &Tree, of: &[String]) -> Vec<String> {
+    fn walk(t: &Tree, of: &[String], bound: &mut Vec<String>, out: &mut Vec<String>) {
         match t {
-            Tree::Name(n, _) => of.contains(&n.as_str()) && !bound.contains(n),
+            Tree::Name(n, _) if of.contains(n) && !bound.contains(n) && !out.contains(n) => out.push(n.clone()),
             Tree::Quantified(_, v, inner) => {
                 bound.push(v.clone());
-                let found = free(inner, of, bound);
+                walk(inner, of, bound, out);
                 bound.pop();
-                found
             }
-            t => {
-                let mut any = false;
-                each(t, &mut |inner| any |= free(inner, of, bound));
-                any
-            }
+            t => each(t, &mut |inner| walk(inner, of, bound, out)),
         }
     }
-    let mut of = vec![];
-    quantified(t, &mut of);
-    free(t, &of, &mut vec![])
+    let mut out = vec![];
+    walk(t, of, &mut vec![], &mut out);
+    out
 }
 
 fn each<'t>(t: &'t Tree, f: &mut dyn FnMut(&'t Tree)) {

@@ -1,7 +1,7 @@
 //! Programs: sections of lines, each with its words after `:::`, to a theory and a question.
 
 use super::Fault;
-use super::meaning::{Meaning, astray};
+use super::meaning::{Meaning, free_in, quantified_in};
 use super::rules;
 use super::tree::{Repairs, Tree, parse};
 use crate::reasoning::formula::{Formula, Scope, Value};
@@ -122,13 +122,19 @@ impl<'a> Sections<'a> {
     }
 
     fn logic(&mut self) {
+        let mut variables = vec![];
+        for l in self.section("Premises").chain(self.section("Conclusion")) {
+            if let Ok(t) = parse(l.text, false, &mut Repairs::default()) {
+                quantified_in(&t, &mut variables);
+            }
+        }
         for (n, l) in self.section("Premises").enumerate() {
-            let found = self.open_formula(l);
+            let found = self.open_formula(l, &variables);
             let reading = self.kept(l, found).map(|f| vec![Reading::Formula(f)]);
             self.tell(l, n + 1, reading);
         }
         if let Some(l) = self.section("Conclusion").next() {
-            let found = self.open_formula(l);
+            let found = self.open_formula(l, &variables);
             if let Some(goal) = self.kept(l, found) {
                 self.ask(l, Form::Truth, Goal::Formula(goal));
             }
@@ -136,16 +142,22 @@ impl<'a> Sections<'a> {
     }
 
     /// A formula whose names need no declaration. A quantifier stands before the next statement only, unless its variable is meant
-    /// beyond that.
-    fn open_formula(&mut self, l: &Line<'_>) -> Result<Formula, Fault> {
+    /// beyond that; a variable that other statements bind and this one does not is meant for all.
+    fn open_formula(&mut self, l: &Line<'_>, variables: &[String]) -> Result<Formula, Fault> {
         let mut repairs = Repairs::default();
         let mut tree = parse(l.text, false, &mut repairs)?;
-        if astray(&tree) {
+        let mut own = vec![];
+        quantified_in(&tree, &mut own);
+        if !free_in(&tree, &own).is_empty() {
             repairs = Repairs(1);
             tree = parse(l.text, true, &mut repairs)?;
-            if astray(&tree) {
-                return Err(Fault::new(1, "a variable is used outside the reach of its quantifier"));
+        }
+        for v in free_in(&tree, variables) {
+            if own.contains(&v) {
+                return Err(Fault::new(1, format!("`{v}` is used outside the reach of its quantifier")));
             }
+            repairs.0 += 1;
+            tree = Tree::Quantified(true, v, Box::new(tree));
         }
         let formula = Meaning::new(&Scope::default(), true).formula(&tree)?;
         self.repairs.0 += repairs.0;
@@ -287,7 +299,7 @@ fn checks(t: &Tree, scope: &Scope) -> Result<Vec<Check>, Fault> {
         Tree::Call(n, args, column) => match (n.as_str(), args.as_slice()) {
             ("is_sat", [f]) => one(f, Need::Can),
             ("is_unsat", [f]) => one(f, Need::Cannot),
-            ("is_valid" | "is_must", [f]) => one(f, Need::Must),
+            ("is_valid" | "is_must" | "is_required", [f]) => one(f, Need::Must),
             ("is_exception", [inner]) => {
                 let inner = checks(inner, scope)?;
                 let [only] = inner.as_slice() else { return Err(Fault::new(*column, "an exception is to one check")) };

@@ -96,6 +96,7 @@ fn word_operation(word: &str, next_opens: bool) -> Option<&'static str> {
         "xor" => Some("xor"),
         "not" => Some("not"),
         "in" => Some("in"),
+        "mod" => Some("%"),
         "implies" => Some("->"),
         "iff" => Some("iff"),
         _ => None,
@@ -117,7 +118,9 @@ fn token(i: &str) -> IResult<&str, Token> {
         map(char(','), |_| Token::Comma),
         map(char(':'), |_| Token::Colon),
     ));
-    alt((odd, number, name, quoted('"'), quoted('\''), mark, operation)).parse(i)
+    // What is no whole number is a name.
+    let decimal = map(recognize((digit1, char('.'), digit1)), |n: &str| Token::Name(n.to_owned()));
+    alt((odd, decimal, number, name, quoted('"'), quoted('\''), mark, operation)).parse(i)
 }
 
 fn operation(i: &str) -> IResult<&str, Token> {
