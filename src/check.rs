@@ -39,6 +39,14 @@ pub struct Parts {
     pub translator: Option<DomainFiles>,
 }
 
+/// Checks a reasoning profile by name: its file, its modules and its lexicon.
+pub fn profile(files: &Files, name: &str) -> Vec<Diagnostic> {
+    match crate::reasoning::Engine::load(files, name) {
+        Ok(engine) => crate::reasoning::english::Reader::load(files, &engine.profile).err().unwrap_or_default(),
+        Err(found) => found,
+    }
+}
+
 /// Checks a whole domain by name.
 pub fn domain(files: &Files, name: &str) -> Vec<Diagnostic> {
     domain_with(files, name, &[])

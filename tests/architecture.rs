@@ -91,9 +91,9 @@ const MAY_IMPORT: [(&str, &str); 20] = [
     // Of `llm` only what an exchange used, for the record.
     ("turn", "term conversation ontology facts reason llm act ir understand render domain"),
     // The universe that a domain is verified in is read where it is searched.
-    ("check", "diag term conversation ontology reason understand render domain eval"),
+    ("check", "diag term conversation ontology reason reasoning understand render domain eval"),
     ("eval", "diag text term conversation ontology facts reason reasoning llm act ir understand render lang domain turn"),
-    ("cli", "diag term ontology facts reason llm link ir understand render lang domain turn check eval"),
+    ("cli", "diag term ontology facts reason reasoning llm link ir understand render lang domain turn check eval"),
 ];
 
 /// The modules that a file's code names, `text` without comments and tests.

@@ -352,4 +352,24 @@ pub const CODES: &[Code] = &[
     ),
     c("ontology-unsaid-action", "No rule of any role brings this action about.", "- {form: wait, means: patience}", "% remove it, or derive act(2,0,wait)"),
     c("ontology-unused-fact", "No rule of any role uses this fact.", "- {form: dusty(BOOK), scope: kb}", "% remove it, or use dusty/1 in a rule"),
+    c(
+        "R001",
+        "No reasoning profile has this name. A profile is a file kb/reason/NAME.yaml with `modules:`.",
+        "eval reason profwriter",
+        "eval reason proofwriter",
+    ),
+    c(
+        "R002",
+        "A reasoning profile says something that no profile says, or in another form (docs/reasoning.md).",
+        "semantics: { world: opne }",
+        "semantics: { world: open }",
+    ),
+    c(
+        "R003",
+        "A reasoning profile names a module or a lexicon that does not exist. Modules are files of rules/reason/, lexicons of kb/reason/.",
+        "modules: [tolt]",
+        "modules: [\"apply(strict)\", told]",
+    ),
+    c("R004", "A lexicon of sentence forms cannot be read (docs/reasoning.md).", "forms: [told]", "forms: { told: [\"…\"] }"),
+    c("R005", "What the modules of a reasoning profile say for themselves cannot be evaluated.", "n(X+1) :- n(X). n(1).", "n(X+1) :- n(X), X < 9. n(1)."),
 ];

@@ -7,14 +7,15 @@ use super::common::Failure;
 use crate::check::{self, codes, report};
 use crate::diag::{Diagnostic, Severity, Source};
 use crate::domain::Files;
+use crate::reasoning::Profile;
 
 /// Arguments of `check`.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  duologue check                      every domain there is\n  duologue check drive_thru\n  duologue check my_rules.lp my_facts.lp\n  duologue check my_flow.json         a CHIEF flow\n  duologue check my_domain --root .   a domain of kb/my_domain below this folder\n  duologue explain rule-two-models    what a code means"
+    after_help = "Examples:\n  duologue check                      every domain and reasoning profile there is\n  duologue check drive_thru\n  duologue check my_rules.lp my_facts.lp\n  duologue check my_flow.json         a CHIEF flow\n  duologue check my_domain --root .   a domain of kb/my_domain below this folder\n  duologue explain rule-two-models    what a code means"
 )]
 pub struct Arguments {
-    /// Domains, or files of rules and facts.
+    /// Domains, reasoning profiles, or files of rules and facts.
     what: Vec<String>,
     /// A folder with kb/, rules/ and prompts/ of one's own.
     #[arg(long)]
@@ -34,7 +35,8 @@ pub struct Explain {
 /// Checks and prints; the answer tells whether nothing is wrong.
 pub fn run(a: &Arguments) -> Result<bool, Failure> {
     let files = a.root.as_deref().map_or_else(Files::built_in, Files::folder);
-    let what = if a.what.is_empty() { files.domains() } else { a.what.clone() };
+    let profiles = Profile::names(&files);
+    let what = if a.what.is_empty() { [files.domains(), profiles.clone()].concat() } else { a.what.clone() };
     let mut found: Vec<Diagnostic> = vec![];
     let mut loose: Vec<Source> = vec![];
     for w in &what {
@@ -46,8 +48,11 @@ pub fn run(a: &Arguments) -> Result<bool, Failure> {
             loose.push(Source::new(w, &String::from_utf8_lossy(&bytes)));
         } else if files.domains().contains(w) {
             found.extend(check::domain(&files, w));
+        } else if profiles.contains(w) {
+            found.extend(check::profile(&files, w));
         } else {
-            return Err(Failure::Other(format!("`{w}` is neither a file nor a domain; the domains are {}", files.domains().join(", "))));
+            let (domains, profiles) = (files.domains().join(", "), profiles.join(", "));
+            return Err(Failure::Other(format!("`{w}` is neither a file nor a domain; the domains are {domains}, the reasoning profiles {profiles}")));
         }
     }
     if !loose.is_empty() {

@@ -81,7 +81,7 @@ impl Engine {
         };
         let rules = Arc::new(Rules::load(&sources, &signature)?);
         let base = Base::build(&rules, &semantics(&profile), &[])
-            .map_err(|e| vec![Diagnostic::error("R004", Source::new(&Profile::file(name), "").origin(0..0), e.to_string())])?;
+            .map_err(|e| vec![Diagnostic::error("R005", Source::new(&Profile::file(name), "").origin(0..0), e.to_string())])?;
         Ok(Self { profile, rules: Decided::One(base) })
     }
 

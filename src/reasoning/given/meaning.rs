@@ -43,6 +43,8 @@ impl<'a> Meaning<'a> {
                 "xor" => Formula::Xor(vec![self.formula(a)?, self.formula(b)?]),
                 "->" | ">>>" => Formula::Implies(self.formula(a)?.into(), self.formula(b)?.into()),
                 "iff" => Formula::Iff(self.formula(a)?.into(), self.formula(b)?.into()),
+                // A word for a relation like any other, where nothing is declared.
+                "in" if self.open && !matches!(**b, Tree::List(_)) => Formula::Holds(Value::Call("in".into(), vec![self.value(a)?, self.value(b)?])),
                 "in" => {
                     let of_sort = |n: &String| self.scope.sorts.get(n.as_str()).map(|values| values.iter().filter_map(plain_tree).collect());
                     let items: Vec<Tree> = match &**b {

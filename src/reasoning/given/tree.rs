@@ -6,7 +6,7 @@
 use nom::branch::alt;
 use nom::bytes::complete::{tag, take_while};
 use nom::character::complete::{char, digit1, multispace0, none_of, satisfy};
-use nom::combinator::{map, recognize};
+use nom::combinator::{map, opt, recognize};
 use nom::multi::many0;
 use nom::sequence::{delimited, pair};
 use nom::{IResult, Parser};
@@ -48,7 +48,7 @@ enum Token {
 }
 
 /// The operations, longest first, and what they are called here.
-const OPERATIONS: [(&str, &str); 35] = [
+const OPERATIONS: [(&str, &str); 36] = [
     (">>>", ">>>"),
     ("<->", "iff"),
     ("<=>", "iff"),
@@ -72,6 +72,7 @@ const OPERATIONS: [(&str, &str); 35] = [
     ("≠", "!="),
     ("≤", "<="),
     ("≥", ">="),
+    ("∈", "in"),
     ("&", "and"),
     ("|", "or"),
     ("^", "xor"),
@@ -108,7 +109,9 @@ fn token(i: &str) -> IResult<&str, Token> {
     let plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '\'' | '’' | '.');
     let name = map(recognize(pair(satisfy(|c: char| c.is_alphabetic() || matches!(c, '_' | '$')), take_while(plain))), |n: &str| Token::Name(n.to_owned()));
     // A name that begins with digits: `2008SummerOlympics`.
-    let odd = map(recognize((digit1, satisfy(|c: char| c.is_alphabetic() || c == '_'), take_while(plain))), |n: &str| Token::Name(n.to_owned()));
+    let odd = map(recognize((digit1, opt((char('.'), digit1)), satisfy(|c: char| c.is_alphabetic() || c == '_'), take_while(plain))), |n: &str| {
+        Token::Name(n.to_owned())
+    });
     let quoted = |q: char| map(delimited(char(q), recognize(many0(none_of(if q == '"' { "\"" } else { "'" }))), char(q)), |t: &str| Token::Name(t.to_owned()));
     let mark = alt((
         map(char('∀'), |_| Token::Binder(true)),
@@ -185,6 +188,8 @@ struct Reading<'a> {
     end: usize,
     /// Whether a quantifier reaches as far right as it can, or to the next statement only.
     wide: bool,
+    /// Whether a comma stands between statements: in brackets that are no arguments it can only join them.
+    commas: bool,
     repairs: usize,
     depth: usize,
 }
@@ -217,7 +222,12 @@ impl Reading<'_> {
             return Err(self.fault(format!("brackets nest deeper than {MAX_DEPTH} levels")));
         }
         let mut left = self.operand(least)?;
-        while let Some(Token::Op(op)) = self.peek().cloned() {
+        loop {
+            let op = match self.peek() {
+                Some(Token::Op(op)) => *op,
+                Some(Token::Comma) if self.commas => "and",
+                _ => break,
+            };
             let (level, right) = binding(op);
             // `x not in [a]`
             if op == "not" && matches!(self.tokens.get(self.at + 1), Some((Token::Op("in"), _))) && least <= 7 {
@@ -229,6 +239,7 @@ impl Reading<'_> {
             if level == 0 || level < least {
                 break;
             }
+            self.repairs += usize::from(self.peek() == Some(&Token::Comma));
             self.at += 1;
             let next = self.expression(if right { level } else { level + 1 })?;
             left = match left {
@@ -267,7 +278,9 @@ impl Reading<'_> {
                 more.into_iter().rev().fold(inner, |inner, v| Tree::Quantified(all, v, Box::new(inner)))
             }
             Token::Open('(') => {
+                let outer = std::mem::replace(&mut self.commas, true);
                 let inner = self.expression(1)?;
+                self.commas = outer;
                 self.close(')')?;
                 inner
             }
@@ -282,6 +295,13 @@ impl Reading<'_> {
     }
 
     fn arguments(&mut self, close: char) -> Result<Vec<Tree>, Fault> {
+        let outer = std::mem::replace(&mut self.commas, false);
+        let found = self.listed(close);
+        self.commas = outer;
+        found
+    }
+
+    fn listed(&mut self, close: char) -> Result<Vec<Tree>, Fault> {
         let mut out = vec![];
         if self.take(&Token::Close(close)) {
             return Ok(out);
@@ -326,7 +346,7 @@ fn shown(t: &Token) -> String {
 /// Reads a text; `wide` quantifiers reach to the end of their bracket, others to the next statement only.
 pub fn parse(text: &str, wide: bool, repairs: &mut Repairs) -> Result<Tree, Fault> {
     let all = tokens(text)?;
-    let mut p = Reading { tokens: &all, at: 0, end: text.chars().count() + 1, wide, repairs: 0, depth: 0 };
+    let mut p = Reading { tokens: &all, at: 0, end: text.chars().count() + 1, wide, commas: false, repairs: 0, depth: 0 };
     let tree = p.expression(1)?;
     while p.at < all.len() {
         if !matches!(p.peek(), Some(Token::Close(_))) {
