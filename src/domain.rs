@@ -23,6 +23,7 @@ pub use files::Files;
 pub const TURN_PREDICATES: [(&str, usize); 17] = [
     ("in", 2),
     ("heard", 2),
+    ("walk", 2),
     ("met", 1),
     ("unmet", 1),
     ("faulty", 2),

@@ -10,6 +10,7 @@ pub mod standing;
 pub mod value;
 
 use crate::diag::Origin;
+use crate::term::Atom;
 use guard::Guard;
 
 /// What somebody wrote in one of the authoring languages.
@@ -107,4 +108,19 @@ impl Program {
             _ => None,
         }
     }
+
+    /// The blocks of the first agent, if it is a script.
+    pub fn script(&self) -> Option<&[script::Block]> {
+        match &self.first()?.body {
+            Body::Script(blocks) => Some(blocks),
+            _ => None,
+        }
+    }
+}
+
+/// What is found out about a program before rules decide on these facts: which conditions hold, and where a script goes.
+pub fn settle(program: Option<&Program>, guards: &[Guard], facts: &[Atom]) -> Vec<Atom> {
+    let mut found = guard::settle(guards, facts);
+    found.extend(program.map(|p| script::walk::walk(p, facts)).unwrap_or_default());
+    found
 }

@@ -264,6 +264,11 @@ impl Ontology {
         declared && self.roles.get(role).is_some_and(allowed)
     }
 
+    /// Whether a role may change anything of the kb.
+    pub fn may_change_kb(&self, role: &str) -> bool {
+        self.roles.get(role).is_some_and(|r| r.may_change.iter().any(|(scope, _)| *scope == Scope::Kb))
+    }
+
     /// Whether `term` is of the sort.
     pub fn is_of(&self, term: &Term, sort: &str) -> bool {
         match (self.sorts.get(sort), term) {

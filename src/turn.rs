@@ -144,7 +144,7 @@ fn facts(given: &Given<'_>, admission: &Admission, held: Vec<Atom>) -> Vec<Atom>
         facts.extend(doubts(&going.heard));
         facts.extend(half_heard(given));
     }
-    facts.extend(crate::ir::guard::settle(&given.domain.guards, &facts));
+    facts.extend(crate::ir::settle(given.domain.program.as_deref(), &given.domain.guards, &facts));
     facts.sort();
     facts.dedup();
     facts

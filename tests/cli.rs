@@ -56,6 +56,19 @@ fn step_keeps_its_contract() {
 }
 
 #[test]
+fn a_folder_with_one_domain_needs_no_name() {
+    let folder = tempfile::tempdir().unwrap();
+    for (file, to) in [("ontology.yaml", "kb/desk"), ("templates.yaml", "kb/desk"), ("desk.lp", "rules/desk"), ("porter.lp", "rules/desk")] {
+        std::fs::create_dir_all(folder.path().join(to)).unwrap();
+        std::fs::copy(std::path::Path::new("tests/calls").join(file), folder.path().join(to).join(file)).unwrap();
+    }
+    let line = br#"{"site":"s","session":"g","role":"guest","predicates":["quit"]}"#;
+    let output = duologue(&["step", "--root", folder.path().to_str().unwrap()], line);
+    let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(answer["text"], "Goodbye.", "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
 fn a_site_settles_a_limit_and_keeps_it() {
     let folder = tempfile::tempdir().unwrap();
     let store = folder.path().join("shop.db").display().to_string();

@@ -133,6 +133,21 @@ fn a_domain_without_templates_or_with_a_broken_universe_is_told_of_before_anybod
     assert_eq!(files.own_domains(), ["library"]);
 }
 
+/// Where more values than can be followed one by one lead to an action, nobody is told that it is never said.
+#[test]
+fn an_action_that_many_values_lead_to_is_said() {
+    let said = |many: usize| {
+        let mut p = parts();
+        let ontology = base("ontology.yaml").text.replace("actions:\n", "actions:\n  - {form: 'list(TERM)', means: one of many}\n");
+        p.ontology = Some(Source::new("ontology.yaml", &ontology));
+        let todo: String = (0..many).map(|n| format!("todo(other(k{n})). ")).collect();
+        let rules = format!("{todo}todo(list(x)).\nact(6,0,A) :- in(_,done), todo(A).\n");
+        p.rules.values_mut().for_each(|r| r.push(Source::new("many.lp", &rules)));
+        check(&p).iter().all(|d| d.code != "ontology-unsaid-action")
+    };
+    assert!(said(2) && said(63) && said(64) && said(200));
+}
+
 #[test]
 fn loose_files_are_checked_as_far_as_they_go() {
     let rules = Source::new("own.lp", "act(9,K,bye) :- in(K,done), not loan(B).\n");

@@ -1,4 +1,4 @@
-//! `verify` finds nothing in the drive-through's rules, and each of ten defects planted in copies of them.
+//! `verify` finds nothing in the drive-through's rules, and each of eleven defects planted in copies of them.
 
 #![allow(
     clippy::unwrap_used,
@@ -36,16 +36,16 @@ fn load(root: &Path) -> Domain {
 
 #[test]
 fn the_drive_through_has_no_violation() {
-    let report = verify::domain(&load(Path::new(".")), Some(3), Duration::from_secs(60)).unwrap();
+    let report = verify::domain(&load(Path::new(".")), Some(3), Duration::from_secs(120)).unwrap();
     assert_eq!((report.violations.as_slice(), report.undecided.as_slice()), ([].as_slice(), [].as_slice()), "{}", verify::text(&report, false));
     assert_eq!(report.depth, 3);
     assert!(report.states > 300, "{}", verify::text(&report, false));
 }
 
 /// A defect: the file, what is replaced by what, and the property that must be found violated.
-const DEFECTS: [(&str, &str, &str, &str); 10] = [
+const DEFECTS: [(&str, &str, &str, &str); 11] = [
     ("service.lp", "order_nth(K,I,N,J) :- in(K,order(I,N)), item(I), not out(I),", "order_nth(K,I,N,J) :- in(K,order(I,N)), item(I),", "i1_unavailable"),
-    ("service.lp", "stays(P,I) :- was(line(P,I)), not out(I).", "stays(P,I) :- was(line(P,I)).", "i1_unavailable"),
+    ("service.lp", "stays(P,I) :- was(line(P,I)), not drops(I).", "stays(P,I) :- was(line(P,I)).", "i1_unavailable"),
     ("service.lp", "order_ok(K,I,N) :- order_nth(K,I,N,J), room_for(I,J,R), N <= R.", "order_ok(K,I,N) :- order_nth(K,I,N,_).", "i1_limit"),
     (
         "service.lp",
@@ -69,6 +69,13 @@ const DEFECTS: [(&str, &str, &str, &str); 10] = [
     ),
     ("service.lp", "next(allergy(T)) :- new_allergy(T).", "next(allergy(T)) :- new_allergy(T). effect(add,shared,runout(I)) :- in(_,remove(I,_)).", "rights"),
     ("update.lp", "mod_after(P,S,O,X) :- mod_before(P,S,O,X), not taken_back(P,S,O,X).", "mod_after(P,S,O,X) :- mod_before(P,S,O,X).", "i1_two_sizes"),
+    // What one manager changes and has not handed over keeps nobody else from resting on it.
+    (
+        "manager.lp",
+        "held(K) :- held_by(K,_,_).\n%: {F} is being changed in the conversation {S}\nrefuse(K,being_changed) :- held_by(K,F,S).",
+        "held(K) :- held_by(K,_,_), K < 0.",
+        "version",
+    ),
 ];
 
 #[test]
@@ -90,7 +97,7 @@ fn played(text: &str, domain: &Domain) -> Vec<String> {
 }
 
 #[test]
-fn finds_each_of_ten_planted_defects() {
+fn finds_each_of_eleven_planted_defects() {
     let mut missed = vec![];
     let sound = load(Path::new("."));
     for (n, (file, from, to, property)) in DEFECTS.iter().enumerate() {
@@ -103,7 +110,7 @@ fn finds_each_of_ten_planted_defects() {
         std::fs::write(&path, text.replace(from, to)).unwrap();
         let broken = load(root.path());
         let start = Instant::now();
-        let report = verify::domain(&broken, Some(3), Duration::from_secs(40)).unwrap();
+        let report = verify::domain(&broken, Some(3), Duration::from_secs(120)).unwrap();
         println!("defect {n} ({property}): {:.1} s", start.elapsed().as_secs_f64());
         match report.violations.iter().find(|v| v.property == *property) {
             Some(v) => {

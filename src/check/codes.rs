@@ -50,6 +50,7 @@ pub const CODES: &[Code] = &[
         "kb/library/ontology.yaml alone",
         "kb/library/ontology.yaml and kb/library/templates.yaml",
     ),
+    c("P001", "A step of a script goes on at a label or block, or calls a function, that the program does not have.", "jump aks", "jump ask"),
     c("D005", "The universe that `verify` searches is no YAML of the expected form.", "depth: two", "depth: 2"),
     c("O001", "The ontology is no YAML of the expected form.", "sorts: [BOOK]", "sorts:\n  BOOK: {names: [book]}"),
     c("O002", "A form uses a sort that is not declared. Sorts are written in capitals and declared under `sorts`.", "form: borrow(BOK)", "form: borrow(BOOK)"),

@@ -85,6 +85,8 @@ impl Invariants {
         if record.ended.is_none() && atoms(Scope::Kb) != before.kb {
             out.push("kb: changed while a conversation goes on".to_owned());
         }
+        // What was confirmed to somebody is in the version that is made, whoever else spoke meanwhile.
+        out.extend(record.refused_changes.iter().map(|r| format!("version: a confirmed change is left out: {} of {}", r.change, r.session)));
         for (k, p) in (1..).zip(&record.predicates) {
             facts.push(Atom::new("in", vec![Term::Int(k), p.to_term()]));
         }

@@ -1,6 +1,6 @@
 //! `verify`: the rules of a domain checked over all short conversations, and counterexamples as dialogue files.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use serde::Deserialize;
@@ -12,9 +12,10 @@ use crate::domain::{Domain, signature};
 use crate::ir::graph::{Flow, Node};
 use crate::ontology::Scope;
 use crate::ontology::parse::line_span;
-use crate::reason::verify::{Goal, Model, Searched, Speaker, Violation, verify};
+use crate::reason::verify::{Goal, Model, Searched, Speaker, Versions, Violation, verify};
 use crate::reason::{Base, ReasonError, Rules};
 use crate::term::{Atom, Name, Term};
+use crate::turn::version;
 use crate::understand::flow::cues::Signals;
 
 /// Why a domain could not be checked.
@@ -41,6 +42,9 @@ pub enum VerifyError {
 struct Universe {
     depth: usize,
     roles: BTreeMap<String, Vec<Vec<Atom>>>,
+    /// How many conversations of a role may be open at once; one if unsaid.
+    #[serde(default)]
+    sessions: BTreeMap<String, usize>,
     #[serde(default)]
     reachable: Vec<Reachable>,
     #[serde(default)]
@@ -92,7 +96,12 @@ pub fn domain(domain: &Domain, depth: Option<usize>, time: Duration) -> Result<S
             }
         }
         let base = Base::build(rules, &domain.facts, &[])?;
-        speakers.push(Speaker { role: role.as_str().into(), base, turns: turns.clone(), results: results(domain, role) });
+        let sessions = universe.sessions.get(role).copied().unwrap_or(1);
+        let collects = domain.ontology.may_change_kb(role);
+        speakers.push(Speaker { role: role.as_str().into(), base, turns: turns.clone(), sessions, collects, results: results(domain, role) });
+    }
+    if let Some(role) = universe.sessions.keys().find(|r| !universe.roles.contains_key(*r)) {
+        return Err(wrong(format!("`sessions`: the role `{role}` says nothing")));
     }
     let mut goals = Vec::new();
     for r in universe.reachable {
@@ -107,8 +116,12 @@ pub fn domain(domain: &Domain, depth: Option<usize>, time: Duration) -> Result<S
         let scope = if scope == "kb" { Scope::Kb } else { Scope::Shared };
         domain.ontology.may_change(role, scope, &fact.name, fact.args.len())
     };
-    let settle = |facts: &[Atom]| crate::ir::guard::settle(&domain.guards, facts);
+    let settle = |facts: &[Atom]| crate::ir::settle(domain.program.as_deref(), &domain.guards, facts);
+    let kb: BTreeSet<Atom> = domain.facts.iter().cloned().collect();
+    let sound = domain.kb_rules.as_ref().map(|rules| Base::build(rules, &domain.facts, &[])).transpose()?;
+    let versions = Versions { kb: &kb, sound, shown: &version::wanted };
     let model = Model {
+        versions,
         settle: &settle,
         somewhere,
         speakers,
@@ -159,7 +172,7 @@ fn of_graph(flow: &Flow) -> Universe {
     turns.extend(slots.iter().map(|s| [signals("i don't know"), vec![Atom::new("withholds", vec![Term::string(s)])]].concat()));
     turns.extend((slots.len() > 1).then(|| slots.iter().map(|s| gives(s, "given")).collect()));
     turns.extend(slots.first().map(|s| vec![gives(s, "otherwise")]));
-    Universe { depth: 12, roles: [("speaker".to_owned(), turns)].into(), reachable: vec![], forget: vec![] }
+    Universe { depth: 12, roles: [("speaker".to_owned(), turns)].into(), sessions: BTreeMap::new(), reachable: vec![], forget: vec![] }
 }
 
 /// What is shown of the nodes that a graph's author wants to be reached.
@@ -170,7 +183,7 @@ fn nodes(flow: &Flow) -> Vec<Atom> {
 
 /// The domain's own properties: `rules/<domain>/invariants.lp`; graphs share theirs.
 fn properties(domain: &Domain) -> Result<Option<Base>, VerifyError> {
-    let of = domain.program.as_ref().map_or(&*domain.ontology.domain, |_| "chief");
+    let of = domain.program.as_ref().and_then(|p| p.graph()).map_or(&*domain.ontology.domain, |_| "chief");
     let path = |n: &str| format!("rules/{of}/{n}");
     let Some(text) = domain.files.read(&path("invariants.lp")) else { return Ok(None) };
     let mut sources = vec![Source::new(&path("invariants.lp"), &text)];
@@ -198,7 +211,9 @@ pub fn dialogue(domain: &str, violations: &[Violation]) -> String {
         // What calls give comes of itself: as the stand-ins answer.
         for (at, (role, said)) in v.turns.iter().enumerate().filter(|(_, (_, said))| said.first().is_none_or(|a| &*a.name != "returned")) {
             let parsed = said.iter().map(|p| quoted(&p.to_string())).collect::<Vec<_>>().join(", ");
-            out.push_str(&format!("  - who: {role}\n    parsed: [{parsed}]\n"));
+            let session = if role.contains(' ') { format!("    session: {role}\n") } else { String::new() };
+            let role = role.split(' ').next().unwrap_or(role);
+            out.push_str(&format!("  - who: {role}\n{session}    parsed: [{parsed}]\n"));
             let wanted = v.wanted.as_ref().filter(|_| at + 1 == v.turns.len());
             match wanted.map(|w| (&*w.name, w.args.as_slice())) {
                 Some(("act", [_, _, action])) => out.push_str(&format!("    expect: [{}]\n", quoted(&action.to_string()))),

@@ -5,11 +5,13 @@
 //! from one turn, and by goals that must stay reachable.
 
 mod search;
+mod versions;
 
 use std::time::Duration;
 
 use super::{Base, ReasonError};
 use crate::term::{Atom, Name};
+pub use versions::{Shown, Versions, Wanted};
 
 /// One who speaks: a role's rules on the site's facts, and what it may say in a turn.
 #[derive(Clone, Debug)]
@@ -20,6 +22,10 @@ pub struct Speaker {
     pub base: Base,
     /// The turns it may take: lists of predicates.
     pub turns: Vec<Vec<Atom>>,
+    /// How many conversations of it may be open at once.
+    pub sessions: usize,
+    /// Whether it may change the kb, and is shown what others collected of the next version.
+    pub collects: bool,
     /// How its calls may come back: `returned(1,Function,How)` first, then the facts that the call leaves.
     pub results: Vec<Vec<Atom>>,
 }
@@ -53,6 +59,8 @@ pub struct Model<'a> {
     pub speakers: Vec<Speaker>,
     /// Rules that derive `violation/2` from a turn, with the stored facts.
     pub properties: Option<Base>,
+    /// The kb and its next version.
+    pub versions: Versions<'a>,
     /// Rights.
     pub may_change: &'a MayChange<'a>,
     /// Conditions that are settled before a decision.
@@ -78,7 +86,7 @@ pub struct Violation {
     pub property: String,
     /// What happened.
     pub detail: String,
-    /// Who said what, turn by turn.
+    /// Who said what, turn by turn: a role, with a number from its second conversation on.
     pub turns: Vec<(String, Vec<Atom>)>,
     /// For what cannot be reached: what the last turn should have shown.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -11,6 +11,7 @@ use crate::facts::change::{difference, net};
 use crate::facts::fold::domain_provenance;
 use crate::facts::{Change, Collected, Op, Opened, Provenance, Revision, Snapshot};
 use crate::ontology::Scope;
+use crate::reason::verify::Wanted;
 use crate::reason::{Base, Budget, ReasonError, Reasoner, Rules, decide};
 use crate::term::{Atom, Name, Term};
 
@@ -27,8 +28,13 @@ pub struct Refused {
     pub because: Vec<Atom>,
 }
 
+/// A session by its name and life.
+fn own(opened: &Opened) -> (&str, u64) {
+    (&opened.key.session, opened.epoch)
+}
+
 /// What is collected, as facts that a session is shown.
-fn shown(collected: &[Collected], own: &Opened) -> Vec<Atom> {
+fn shown(collected: &[Collected], own: (&str, u64)) -> Vec<Atom> {
     let mut out: BTreeSet<Atom> = BTreeSet::new();
     let handed_over = collected.iter().filter(|c| c.handed_over).map(|c| (&c.change, &c.by));
     for (fact, (op, _)) in net(handed_over) {
@@ -50,14 +56,24 @@ fn concerns(fact: &Atom) -> Option<Atom> {
     Some(Atom::new("concerns", vec![fact.to_term(), name.clone()]))
 }
 
-fn is_of(c: &Collected, session: &Opened) -> bool {
-    c.by.session == session.key.session && c.by.epoch == session.epoch
+fn is_of(c: &Collected, (session, epoch): (&str, u64)) -> bool {
+    *c.by.session == *session && c.by.epoch == epoch
+}
+
+/// The same for the search, which knows of sessions no more than their names.
+pub fn wanted(all: &[Wanted], own: &str) -> Vec<Atom> {
+    let collected = all.iter().map(|w| Collected {
+        change: if w.add { Change::add(Scope::Kb, w.fact.clone()) } else { Change::del(Scope::Kb, w.fact.clone()) },
+        by: Provenance { session: w.by.clone(), ..domain_provenance(0) },
+        handed_over: w.handed_over,
+    });
+    shown(&collected.collect::<Vec<_>>(), (own, 0))
 }
 
 impl Engine {
     /// Whether a role may change the kb. Who may not is shown nothing of what is collected, and cannot be overtaken by it.
     fn collects(&self, role: &str) -> bool {
-        self.domain.ontology.roles.get(role).is_some_and(|r| r.may_change.iter().any(|(scope, _)| *scope == Scope::Kb))
+        self.domain.ontology.may_change_kb(role)
     }
 
     /// What a role is shown of the next version. For a session that began with an older version than the newest, what was made
@@ -68,13 +84,13 @@ impl Engine {
             return Ok(vec![]);
         }
         if version == snapshot.kb_head {
-            return Ok(shown(&snapshot.pending, &snapshot.opened));
+            return Ok(shown(&snapshot.pending, own(&snapshot.opened)));
         }
         let facts = |version| self.store.kb(site, version).map(|kb| kb.iter().cloned().collect::<BTreeSet<Atom>>());
         let since = difference(&facts(version)?, &facts(snapshot.kb_head)?);
         let made = since.into_iter().map(|change| Collected { change, by: domain_provenance(0), handed_over: true });
         let all: Vec<Collected> = made.chain(snapshot.pending.iter().cloned()).collect();
-        Ok(shown(&all, &snapshot.opened))
+        Ok(shown(&all, own(&snapshot.opened)))
     }
 
     /// What a turn's commit rests on beside its session: a turn is overtaken only by what it was shown, or makes a version of.
@@ -107,8 +123,8 @@ impl Engine {
         let Some(rules) = &self.domain.kb_rules else { return Ok(vec![]) };
         let opened = &snapshot.opened;
         let by = Provenance { role: opened.role.clone(), session: opened.key.session.clone(), epoch: opened.epoch, turn: opened.turn + 1, at: 0 };
-        let own = changes.iter().filter(|c| c.scope == Scope::Kb).map(|c| Collected { change: c.clone(), by: by.clone(), handed_over: true });
-        let next: Vec<Collected> = snapshot.pending.iter().filter(|c| c.handed_over || is_of(c, opened)).cloned().chain(own).collect();
+        let now = changes.iter().filter(|c| c.scope == Scope::Kb).map(|c| Collected { change: c.clone(), by: by.clone(), handed_over: true });
+        let next: Vec<Collected> = snapshot.pending.iter().filter(|c| c.handed_over || is_of(c, own(opened))).cloned().chain(now).collect();
         if next.is_empty() {
             return Ok(vec![]);
         }
@@ -179,9 +195,9 @@ pub fn violations(rules: &Arc<Rules>, kb: &BTreeSet<Atom>) -> Result<BTreeSet<At
 }
 
 /// The facts that tell a session which of its own changes are not made.
-fn void(refused: &[(Collected, Vec<Atom>)], own: &Opened) -> Vec<Atom> {
+fn void(refused: &[(Collected, Vec<Atom>)], session: &Opened) -> Vec<Atom> {
     let mut out: BTreeSet<Atom> = BTreeSet::new();
-    for (c, _) in refused.iter().filter(|(c, _)| is_of(c, own)) {
+    for (c, _) in refused.iter().filter(|(c, _)| is_of(c, own(session))) {
         out.extend(concerns(&c.change.fact));
         out.insert(Atom::new("void", vec![Term::constant(&c.change.op.to_string()), c.change.fact.to_term()]));
     }

@@ -53,7 +53,7 @@ pub fn domain(program: &Program, files: &Files) -> Result<Domain, Vec<Diagnostic
 }
 
 /// A name as the constant of a domain.
-fn name(text: &str) -> String {
+pub(in crate::lang) fn name(text: &str) -> String {
     let plain: String = text.to_lowercase().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
     let plain = plain.trim_matches('_');
     if plain.starts_with(|c: char| c.is_ascii_lowercase()) { plain.to_owned() } else { format!("flow_{plain}") }
@@ -68,7 +68,7 @@ fn refuses(f: &Function, usual: &Refusals) -> Guard {
 }
 
 /// A function as the turn knows it; where nothing is connected it is taken to succeed.
-fn declare(f: &Function, origin: &Origin) -> FunctionDecl {
+pub(in crate::lang) fn declare(f: &Function, origin: &Origin) -> FunctionDecl {
     let sort = |kind: &str| if kind.eq_ignore_ascii_case("boolean") { "YES_NO" } else { "VALUE" };
     let input = |(name, kind): &(String, String)| Parameter { name: name.clone(), sort: sort(kind).into(), list: false, optional: true };
     let output = |name: &String| Parameter { name: name.clone(), sort: "VALUE".into(), list: false, optional: true };

@@ -6,27 +6,63 @@ use std::time::Instant;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::versions::change;
 use super::{Goal, Model, Searched, Speaker, Violation};
 use crate::reason::{Base, Budget, Outcome, ReasonError, Reasoner, decide};
-use crate::term::{Atom, Term};
+use crate::term::{Atom, Name, Term};
 
 /// Facts by number, sorted.
-type Facts = Arc<[u32]>;
+pub(super) type Facts = Arc<[u32]>;
 
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct State {
-    sessions: Vec<Facts>,
-    shared: Facts,
+/// One conversation of a role: its facts, and what it collected of the next kb version.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Seat {
+    pub facts: Facts,
+    pub staged: Facts,
 }
 
-/// What one speaker's turn is decided on: which speaker, its conversation, the site, and which of its turns.
-type Situation = (usize, Facts, Facts, usize);
+impl Seat {
+    /// Whether nobody speaks there.
+    pub fn is_free(&self) -> bool {
+        self.facts.is_empty() && self.staged.is_empty()
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct State {
+    pub seats: Vec<Seat>,
+    pub shared: Facts,
+    /// Kb changes that wait for their version.
+    pub handed: Facts,
+    /// How the kb differs from the one that the search began with.
+    pub kb: Facts,
+}
+
+/// What holds for everybody.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Site {
+    pub shared: Facts,
+    pub kb: Facts,
+}
+
+/// What a turn is decided on beside what is said: the conversation, the site, and what is shown of the next version.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Here {
+    session: Facts,
+    site: Site,
+    collected: Facts,
+}
+
+/// Which speaker is where, and which of its turns it takes.
+type Situation = (usize, Here, usize);
 
 /// What a turn comes to.
 #[derive(Clone, Debug)]
 struct Step {
     session: Facts,
     shared: Facts,
+    /// Kb changes.
+    changes: Facts,
     ended: bool,
     /// Which goals it reaches.
     reached: Vec<bool>,
@@ -34,7 +70,7 @@ struct Step {
     violated: Vec<(String, String)>,
 }
 
-/// How a state was reached: from which, by whom, with which of its turns.
+/// How a state was reached: from which, in which seat, with which of its turns.
 type Came = Option<(usize, usize, usize)>;
 
 /// How many states a search for a goal may visit before it is left undecided.
@@ -45,14 +81,18 @@ const IN_VAIN: usize = 8;
 const PROPERTIES: usize = usize::MAX;
 
 pub struct Search<'a> {
-    model: &'a Model<'a>,
+    pub(super) model: &'a Model<'a>,
+    /// Each conversation's speaker and name.
+    pub(super) seats: Vec<(usize, Name)>,
+    /// What is wrong with kb versions.
+    pub(super) judgements: FxHashMap<Facts, Vec<String>>,
     begin: Instant,
     end: Instant,
     numbers: FxHashMap<Atom, u32>,
-    atoms: Vec<Atom>,
+    pub(super) atoms: Vec<Atom>,
     /// Each speaker's turns, those of its goals last.
     turns: Vec<Vec<Vec<Atom>>>,
-    bases: FxHashMap<(usize, Facts), Base>,
+    bases: FxHashMap<(usize, Site), Base>,
     steps: FxHashMap<Situation, Option<Arc<Step>>>,
     found: BTreeMap<String, Violation>,
     fired: Vec<BTreeSet<usize>>,
@@ -74,11 +114,14 @@ enum Reach {
 impl<'a> Search<'a> {
     pub fn new(model: &'a Model<'a>) -> Self {
         let begin = Instant::now();
-        let nothing: Facts = Arc::from([]);
-        let start = State { sessions: vec![nothing.clone(); model.speakers.len()], shared: nothing };
+        let name = |s: &Speaker, k: usize| if k == 1 { s.role.clone() } else { format!("{} {k}", s.role).into() };
+        let seats: Vec<(usize, Name)> = model.speakers.iter().enumerate().flat_map(|(n, s)| (1..=s.sessions).map(move |k| (n, name(s, k)))).collect();
+        let start = State { seats: vec![Seat::default(); seats.len()], shared: Facts::default(), handed: Facts::default(), kb: Facts::default() };
         let turns = model.speakers.iter().map(|s| with_goals(s, &model.goals)).collect();
         Self {
             model,
+            seats,
+            judgements: FxHashMap::default(),
             begin,
             end: begin + model.time,
             numbers: FxHashMap::default(),
@@ -104,24 +147,19 @@ impl<'a> Search<'a> {
                 if Instant::now() > self.end {
                     return Ok(self.finish());
                 }
-                for (who, speaker) in self.model.speakers.iter().enumerate() {
-                    for n in 0..speaker.turns.len() + speaker.results.len() {
-                        let Some((from, _)) = self.states.get(at) else { continue };
-                        let Some(session) = from.sessions.get(who) else { continue };
-                        let situation = (who, session.clone(), from.shared.clone(), n);
+                for seat in 0..self.seats.len() {
+                    let Some((who, here)) = self.here(at, seat) else { continue };
+                    for n in 0..self.model.speakers.get(who).map_or(0, |s| s.turns.len() + s.results.len()) {
+                        let came = Some((at, seat, n));
                         self.report.steps += 1;
-                        let Some(step) = self.step(&situation, Some((at, who, n)))? else { continue };
+                        let Some(step) = self.step(&(who, here.clone(), n), came)? else { continue };
                         for (property, detail) in &step.violated {
-                            self.violated(property, detail, Some((at, who, n)));
+                            self.violated(property, detail, came);
                         }
-                        let Some((from, _)) = self.states.get(at) else { continue };
-                        let mut to = State { sessions: from.sessions.clone(), shared: step.shared.clone() };
-                        if let Some(s) = to.sessions.get_mut(who) {
-                            *s = step.session.clone();
-                        }
+                        let Some(to) = self.after(at, seat, &step, came)? else { continue };
                         if known.insert(to.clone()) {
                             next.push(self.states.len());
-                            self.states.push((to, Some((at, who, n))));
+                            self.states.push((to, came));
                         }
                     }
                 }
@@ -135,6 +173,37 @@ impl<'a> Search<'a> {
         }
         self.goals()?;
         Ok(self.finish())
+    }
+
+    /// Where somebody in a seat speaks from; conversations of one role that nobody began are alike, so the first of them is begun.
+    fn here(&mut self, at: usize, seat: usize) -> Option<(usize, Here)> {
+        let state = self.states.get(at)?.0.clone();
+        let who = self.seats.get(seat)?.0;
+        let mut before = self.seats.iter().zip(&state.seats).take(seat).filter(|((w, _), _)| *w == who);
+        if before.any(|(_, s)| s.is_free()) {
+            return None;
+        }
+        let collected = self.collected(&state, seat);
+        let session = state.seats.get(seat)?.facts.clone();
+        Some((who, Here { session, site: Site { shared: state.shared, kb: state.kb }, collected }))
+    }
+
+    /// The state after a step.
+    fn after(&mut self, at: usize, seat: usize, step: &Step, came: Came) -> Result<Option<State>, ReasonError> {
+        let Some(mut to) = self.states.get(at).map(|(s, _)| s.clone()) else { return Ok(None) };
+        to.shared = step.shared.clone();
+        if let Some(s) = to.seats.get_mut(seat) {
+            s.facts = step.session.clone();
+        }
+        if !step.changes.is_empty() {
+            self.collect(&mut to, seat, &step.changes);
+        }
+        if step.ended {
+            for detail in self.hand_over(&mut to, seat)? {
+                self.violated("version", &detail, came);
+            }
+        }
+        Ok(Some(to))
     }
 
     /// Everything was visited: what was never shown cannot be reached.
@@ -164,7 +233,7 @@ impl<'a> Search<'a> {
         self.report
     }
 
-    fn number(&mut self, a: &Atom) -> u32 {
+    pub(super) fn number(&mut self, a: &Atom) -> u32 {
         if let Some(n) = self.numbers.get(a) {
             return *n;
         }
@@ -174,18 +243,31 @@ impl<'a> Search<'a> {
         n
     }
 
-    fn atoms_of<'s>(&'s self, facts: &'s [u32]) -> impl Iterator<Item = &'s Atom> {
+    /// Facts by their numbers.
+    pub(super) fn facts_of(&mut self, atoms: &[Atom]) -> Facts {
+        atoms.iter().map(|a| self.number(a)).collect::<BTreeSet<u32>>().into_iter().collect()
+    }
+
+    pub(super) fn atoms_of<'s>(&'s self, facts: &'s [u32]) -> impl Iterator<Item = &'s Atom> {
         facts.iter().filter_map(|n| self.atoms.get(*n as usize))
     }
 
-    fn base(&mut self, who: usize, shared: &Facts) -> Result<Base, ReasonError> {
-        let key = (who, shared.clone());
+    fn base(&mut self, who: usize, site: &Site) -> Result<Base, ReasonError> {
+        let key = (who, site.clone());
         if let Some(b) = self.bases.get(&key) {
             return Ok(b.clone());
         }
         let base = if who == PROPERTIES { self.model.properties.as_ref() } else { self.model.speakers.get(who).map(|s| &s.base) };
-        let add: Vec<Atom> = self.atoms_of(shared).cloned().collect();
-        let base = base.ok_or(ReasonError::NoModel)?.with_change(&add, &[])?;
+        let base = base.ok_or(ReasonError::NoModel)?;
+        let base = match (site.shared.is_empty(), site.kb.is_empty()) {
+            (true, true) => base.clone(),
+            (true, false) => self.on_kb(base, &site.kb)?,
+            // Another kb is built once, what is shared comes on top.
+            (false, _) => {
+                let shared: Vec<Atom> = self.atoms_of(&site.shared).cloned().collect();
+                self.base(who, &Site { shared: Facts::default(), kb: site.kb.clone() })?.with_change(&shared, &[])?
+            }
+        };
         self.bases.insert(key, base.clone());
         Ok(base)
     }
@@ -195,16 +277,16 @@ impl<'a> Search<'a> {
         if let Some(known) = self.steps.get(situation) {
             return Ok(known.clone());
         }
-        let (who, session, shared, n) = situation;
+        let (who, here, n) = situation;
         let model = self.model;
         let (Some(speaker), Some(turn)) = (model.speakers.get(*who), self.turns.get(*who).and_then(|t| t.get(*n)).cloned()) else { return Ok(None) };
-        let base = self.base(*who, shared)?;
-        let Some((session, said)) = self.round(session, turn) else {
+        let base = self.base(*who, &here.site)?;
+        let Some((session, said)) = self.round(&here.session, turn) else {
             self.steps.insert(situation.clone(), None);
             return Ok(None);
         };
         let session = &session;
-        let mut facts: Vec<Atom> = self.atoms_of(session).cloned().collect();
+        let mut facts: Vec<Atom> = self.atoms_of(session).chain(self.atoms_of(&here.collected)).cloned().collect();
         facts.push(Atom::new("role", vec![Term::Const(speaker.role.clone())]));
         facts.extend((1..).zip(&said).map(|(k, a)| Atom::new("in", vec![Term::Int(k), a.to_term()])));
         facts.extend((model.settle)(&facts));
@@ -230,10 +312,10 @@ impl<'a> Search<'a> {
             let rules = &base.rules().program.rules;
             fired.extend(out.above.iter().flat_map(|r| &r.derived).filter_map(|d| rules.get(d.rule as usize)).map(|r| r.statement));
         }
-        let (mut step, ended) = self.apply(speaker, session, shared, &out);
+        let (mut step, ended) = self.apply(speaker, session, &here.site.shared, &out);
         step.session = self.under_way(&step.session, &said, &out);
         self.shown.extend(out.shown().iter().filter(|a| model.somewhere.contains(a)).cloned());
-        step.violated.extend(self.properties((session, shared), &step, &facts, &out, &ended)?);
+        step.violated.extend(self.properties((session, &here.site), &step, &facts, &out, &ended)?);
         // A conversation that ended is followed by a new one.
         if ended.is_some() {
             step.session = Arc::from([]);
@@ -294,6 +376,7 @@ impl<'a> Search<'a> {
         let mut all: BTreeSet<u32> = shared.iter().copied().collect();
         let mut ended = None;
         let mut violated = Vec::new();
+        let mut changes = BTreeSet::new();
         for a in out.shown() {
             let ("effect", [Term::Const(op), Term::Const(scope), fact]) = (&*a.name, a.args.as_slice()) else { continue };
             if &**op == "end" {
@@ -306,6 +389,13 @@ impl<'a> Search<'a> {
                 continue;
             }
             if &**scope == "session" && self.model.forget.iter().any(|(n, arity)| *n == fact.name && *arity == fact.args.len()) {
+                continue;
+            }
+            if &**scope == "kb" {
+                // What comes and goes at once comes.
+                if &**op == "add" || !out.shown().contains(&Atom::new("effect", vec![Term::constant("add"), Term::constant("kb"), fact.to_term()])) {
+                    changes.insert(self.number(&change(&**op == "add", &fact)));
+                }
                 continue;
             }
             let number = self.number(&fact);
@@ -321,12 +411,22 @@ impl<'a> Search<'a> {
             }
         }
         let reached = self.model.goals.iter().map(|g| g.role == speaker.role && out.shown().binary_search(&g.reached).is_ok()).collect();
-        (Step { session: own.into_iter().collect(), shared: all.into_iter().collect(), ended: ended.is_some(), reached, violated }, ended)
+        (
+            Step {
+                session: own.into_iter().collect(),
+                shared: all.into_iter().collect(),
+                changes: changes.into_iter().collect(),
+                ended: ended.is_some(),
+                reached,
+                violated,
+            },
+            ended,
+        )
     }
 
     fn properties(
         &mut self,
-        before: (&Facts, &Facts),
+        before: (&Facts, &Site),
         step: &Step,
         facts: &[Atom],
         out: &Outcome,
@@ -335,14 +435,14 @@ impl<'a> Search<'a> {
         if self.model.properties.is_none() {
             return Ok(vec![]);
         }
-        let base = self.base(PROPERTIES, &step.shared)?;
+        let base = self.base(PROPERTIES, &Site { shared: step.shared.clone(), kb: before.1.kb.clone() })?;
         let rules = base.rules();
         let takes = |a: &Atom| rules.moving.contains(&(a.name.clone(), a.args.len()));
         let status = ended.clone().unwrap_or_else(|| Term::constant("open"));
         let mut seen: Vec<Atom> = facts.iter().filter(|a| matches!(&*a.name, "in" | "role" | "heard")).cloned().collect();
         seen.push(Atom::new("view", vec![Term::constant("status"), status]));
         seen.extend(self.atoms_of(&step.session).cloned());
-        seen.extend(self.atoms_of(before.0).chain(self.atoms_of(before.1)).map(|f| Atom::new("before", vec![f.to_term()])));
+        seen.extend(self.atoms_of(before.0).chain(self.atoms_of(&before.1.shared)).map(|f| Atom::new("before", vec![f.to_term()])));
         seen.extend(out.shown().iter().cloned());
         seen.retain(takes);
         let judged = decide(&base, &seen, Reasoner::Fast, &Budget::default())?;
@@ -359,17 +459,17 @@ impl<'a> Search<'a> {
 
     fn trace(&self, mut came: Came) -> Vec<(String, Vec<Atom>)> {
         let mut out = Vec::new();
-        while let Some((at, who, n)) = came {
-            out.extend(self.said(who, n));
+        while let Some((at, seat, n)) = came {
+            out.extend(self.said(seat, n));
             came = self.states.get(at).and_then(|(_, c)| *c);
         }
         out.reverse();
         out
     }
 
-    fn said(&self, who: usize, n: usize) -> Option<(String, Vec<Atom>)> {
-        let role = self.model.speakers.get(who)?.role.to_string();
-        Some((role, self.turns.get(who)?.get(n)?.clone()))
+    fn said(&self, seat: usize, n: usize) -> Option<(String, Vec<Atom>)> {
+        let (who, name) = self.seats.get(seat)?;
+        Some((name.to_string(), self.turns.get(*who)?.get(n)?.clone()))
     }
 
     /// From every visited state that has a goal's fact, the goal must be reachable by its own turns.
@@ -380,14 +480,14 @@ impl<'a> Search<'a> {
             // What calls give comes whoever works towards the goal.
             let results = model.speakers.get(who).map_or(0..0, |s| s.turns.len()..s.turns.len() + s.results.len());
             let by: Vec<usize> = goal.by.iter().filter_map(|t| self.turns.get(who)?.iter().position(|u| u == t)).chain(results).collect();
-            let mut good: FxHashSet<(Facts, Facts)> = FxHashSet::default();
+            let Some(seat) = self.seats.iter().position(|(w, _)| *w == who) else { continue };
+            let mut good: FxHashSet<Here> = FxHashSet::default();
             for n in 0..self.states.len() {
-                let Some((state, came)) = self.states.get(n) else { continue };
-                let (Some(session), shared, came) = (state.sessions.get(who).cloned(), state.shared.clone(), *came) else { continue };
-                if !self.atoms_of(&session).any(|a| a.name == goal.from.0 && a.args.len() == goal.from.1) {
+                let (Some((_, here)), Some((_, came))) = (self.here(n, seat), self.states.get(n).cloned()) else { continue };
+                if !self.atoms_of(&here.session).any(|a| a.name == goal.from.0 && a.args.len() == goal.from.1) {
                     continue;
                 }
-                match self.reach(g, goal, who, &by, (session, shared), &mut good)? {
+                match self.reach(g, goal, who, &by, here, &mut good)? {
                     Reach::Yes => {}
                     Reach::Unknown => {
                         self.report.undecided.push(goal.name.clone());
@@ -395,7 +495,7 @@ impl<'a> Search<'a> {
                     }
                     Reach::No(in_vain) => {
                         let mut turns = self.trace(came);
-                        turns.extend(in_vain.into_iter().filter_map(|n| self.said(who, n)));
+                        turns.extend(in_vain.into_iter().filter_map(|n| self.said(seat, n)));
                         let within = goal.within.map_or_else(String::new, |n| format!(" within {n} turns"));
                         let detail = format!("{} cannot be reached{within}, whatever of the listed turns is said", goal.reached);
                         let violation = Violation { property: goal.name.clone(), detail, turns, wanted: Some(goal.reached.clone()) };
@@ -410,31 +510,14 @@ impl<'a> Search<'a> {
 
     /// Goes deep, so that some way is found soon; all that can be reached is visited before there is said to be none. With a limit on
     /// turns only going broad shows that there is no way within it.
-    fn reach(
-        &mut self,
-        g: usize,
-        goal: &Goal,
-        who: usize,
-        by: &[usize],
-        start: (Facts, Facts),
-        good: &mut FxHashSet<(Facts, Facts)>,
-    ) -> Result<Reach, ReasonError> {
+    fn reach(&mut self, g: usize, goal: &Goal, who: usize, by: &[usize], start: Here, good: &mut FxHashSet<Here>) -> Result<Reach, ReasonError> {
         let deep = self.walk(g, goal, who, by, start.clone(), good, false)?;
         if goal.within.is_some() && matches!(deep, Reach::No(_)) { self.walk(g, goal, who, by, start, good, true) } else { Ok(deep) }
     }
 
-    fn walk(
-        &mut self,
-        g: usize,
-        goal: &Goal,
-        who: usize,
-        by: &[usize],
-        start: (Facts, Facts),
-        good: &mut FxHashSet<(Facts, Facts)>,
-        broad: bool,
-    ) -> Result<Reach, ReasonError> {
-        let mut visited: Vec<((Facts, Facts), Option<usize>, usize, usize)> = vec![(start.clone(), None, 0, 0)];
-        let mut seen: FxHashSet<(Facts, Facts)> = [start].into_iter().collect();
+    fn walk(&mut self, g: usize, goal: &Goal, who: usize, by: &[usize], start: Here, good: &mut FxHashSet<Here>, broad: bool) -> Result<Reach, ReasonError> {
+        let mut visited: Vec<(Here, Option<usize>, usize, usize)> = vec![(start.clone(), None, 0, 0)];
+        let mut seen: FxHashSet<Here> = [start].into_iter().collect();
         let mut open: std::collections::VecDeque<usize> = [0].into();
         while let Some(at) = if broad { open.pop_front() } else { open.pop_back() } {
             let Some((here, _, _, depth)) = visited.get(at).cloned() else { continue };
@@ -451,13 +534,14 @@ impl<'a> Search<'a> {
             }
             let mut next = Vec::new();
             for n in by {
-                let Some(step) = self.step(&(who, here.0.clone(), here.1.clone(), *n), None)? else { continue };
+                let Some(step) = self.step(&(who, here.clone(), *n), None)? else { continue };
                 if step.reached.get(g) == Some(&true) {
                     // With a limit on turns nothing is known of the states on the way.
                     self.mark(&visited, if goal.within.is_some() { 0 } else { at }, good);
                     return Ok(Reach::Yes);
                 }
-                let to = (step.session.clone(), step.shared.clone());
+                let site = Site { shared: step.shared.clone(), kb: here.site.kb.clone() };
+                let to = Here { session: step.session.clone(), site, collected: here.collected.clone() };
                 if !step.ended && seen.insert(to.clone()) {
                     next.push(visited.len());
                     visited.push((to, Some(at), *n, depth + 1));
@@ -482,7 +566,7 @@ impl<'a> Search<'a> {
     }
 
     /// Everything on the way to a state from which the goal is reached reaches it too.
-    fn mark(&self, visited: &[((Facts, Facts), Option<usize>, usize, usize)], mut at: usize, good: &mut FxHashSet<(Facts, Facts)>) {
+    fn mark(&self, visited: &[(Here, Option<usize>, usize, usize)], mut at: usize, good: &mut FxHashSet<Here>) {
         while let Some((here, from, ..)) = visited.get(at) {
             good.insert(here.clone());
             match from {
