@@ -20,7 +20,7 @@ use crate::term::{Atom, Name, Term};
 pub use files::Files;
 
 /// What a turn brings beside the stored facts, as the rules see it.
-pub const TURN_PREDICATES: [(&str, usize); 17] = [
+pub const TURN_PREDICATES: [(&str, usize); 18] = [
     ("in", 2),
     ("heard", 2),
     ("walk", 2),
