@@ -10,7 +10,7 @@ use std::ops::Range;
 use super::learned::kinds;
 use super::text::{Kind, Token};
 use super::{Embedded, IRRELEVANT};
-use crate::term::Atom;
+use crate::term::{Atom, Term};
 use crate::understand::{Context, Heard};
 
 /// What becomes of an act that was read.
@@ -22,10 +22,10 @@ enum Verdict {
 }
 
 /// From which confidence on what the patterns read whole needs no second voice.
-pub const SURE: f64 = 0.95;
+pub const SURE: f64 = 0.9;
 /// Below this likelihood of an act the second voice contradicts the reading.
 const CONTRADICTED: f32 = 0.1;
-/// The same for a costly act, and for one in a question or of another time.
+/// The same for a costly act.
 const CARRIED: f32 = 0.3;
 
 /// What speaks against an act in the clause that it was read in.
@@ -47,7 +47,7 @@ impl Embedded {
         let mut kept = vec![];
         for (i, act) in std::mem::take(&mut heard.predicates).into_iter().enumerate() {
             let words = words.get(i).unwrap_or(&all);
-            match self.verdict(&act, &self.clause(&tokens, words, context, &heard), &voice, sure, context) {
+            match self.verdict(&act, &self.clause(&act, &tokens, words, context, &heard), &voice, sure, context) {
                 Verdict::Do => kept.push((act, words.clone())),
                 Verdict::Ask if !heard.asks.contains(&act) => heard.asks.push(act),
                 Verdict::Ask | Verdict::Drop => {}
@@ -65,12 +65,12 @@ impl Embedded {
         let costly = self.model.ontology.is_costly(&context.role, act);
         let said = kinds(act).find_map(|k| voice.get(&k)).copied();
         let unheard_of = voice.is_empty() || said.is_none();
-        let enough = if costly || clause.doubted { CARRIED } else { CONTRADICTED };
+        let enough = if costly { CARRIED } else { CONTRADICTED };
         if costly && clause.denied {
             Verdict::Drop
         } else if costly && (clause.doubted || !clause.carries) {
             Verdict::Ask
-        } else if sure && !clause.doubted || unheard_of || said.is_some_and(|p| p >= enough) {
+        } else if sure || unheard_of || said.is_some_and(|p| p >= enough) {
             Verdict::Do
         } else if act.args.is_empty() && !costly {
             Verdict::Drop
@@ -80,7 +80,7 @@ impl Embedded {
     }
 
     /// Looks at the clauses that the words stand in.
-    fn clause(&self, tokens: &[Token], words: &[Range<usize>], context: &Context, heard: &Heard) -> Clause {
+    fn clause(&self, act: &Atom, tokens: &[Token], words: &[Range<usize>], context: &Context, heard: &Heard) -> Clause {
         let stops = |t: &Token| matches!(t.punct(), Some('.' | '?' | '!' | ';'));
         let own = |t: &Token| words.iter().any(|w| w.start < t.range.end && t.range.start < w.end);
         let from = tokens.iter().position(own).map_or(0, |i| tokens.get(..i).and_then(|b| b.iter().rposition(stops)).map_or(0, |s| s + 1));
@@ -95,9 +95,12 @@ impl Embedded {
         let asks = tokens.get(to).is_some_and(|t| t.punct() == Some('?')) || first.is_some_and(|t| has("question", t));
         let uncovered = |t: &&Token| heard.uncovered.iter().any(|u| u.start < t.range.end && t.range.start < u.end);
         let named = |t: &Token| self.knowledge.names.knows(t.id) && !self.model.roles.get(&context.role).is_some_and(|g| g.words.contains(&t.id));
+        let carries = |t: &Token| !named(t) && !has("definite", t) && !has("indefinite", t) && !has("list", t);
+        // A number that is no argument is a word like others: "86 the guac".
+        let counts = act.args.iter().any(|a| matches!(a, Term::Int(_)));
+        let number = !counts && tokens.get(from..to).into_iter().flatten().any(|t| matches!(t.kind, Kind::Number { .. }) && !self.knowledge.names.knows(t.id));
         Clause {
-            carries: !context.last_actions.is_empty()
-                || inside().filter(matters).any(|t| !named(t) && !has("definite", t) && !has("indefinite", t) && !has("list", t)),
+            carries: !context.last_actions.is_empty() || inside().filter(matters).any(carries) || number,
             denied: inside().filter(uncovered).any(|t| has("denies", t)),
             doubted: asks && !request || inside().any(|t| has("half_meant", t)) || inside().any(|t| uncovered(&t)),
         }
