@@ -40,6 +40,8 @@ pub(super) struct StreamState {
     pub text: String,
     /// Text not handed on yet.
     pub fresh: String,
+    /// How much of what is spoken was put there.
+    handed: usize,
     /// The model gave a reason for ending.
     pub finished: bool,
     /// The stream's own end marker came.
@@ -57,7 +59,9 @@ pub(super) struct StreamState {
 impl StreamState {
     pub fn push(&mut self, piece: &str) {
         self.text.push_str(piece);
-        self.fresh.push_str(piece);
+        let said = super::spoken(&self.text);
+        self.fresh.push_str(said.get(self.handed..).unwrap_or_default());
+        self.handed = said.len();
     }
 }
 
@@ -220,8 +224,9 @@ impl RemoteModel {
                 sink.deliver(&mut state)?;
             }
         }
-        match (state.done || state.finished, state.text.is_empty()) {
-            (true, false) => Ok(ChatReply { text: state.text, usage: Usage { calls: 1, ..state.usage } }),
+        let said = super::spoken(&state.text);
+        match (state.done || state.finished, said.is_empty()) {
+            (true, false) => Ok(ChatReply { text: said.to_owned(), usage: Usage { calls: 1, ..state.usage } }),
             (true, true) => Err(ModelError::Empty),
             (false, _) if size == 0 => Err(ModelError::Empty),
             (false, _) => Err(ModelError::BrokenOff("the stream ended without its end marker".into())),
@@ -294,9 +299,9 @@ impl Model for RemoteModel {
                 Outcome::Whole(value) => self.safe(self.dialect.reply(&self.config, &value))?,
                 Outcome::Streamed(reply) => reply,
             };
-            reply.text = self.redact(&reply.text);
+            reply.text = self.redact(super::spoken(&reply.text));
             reply.usage.calls = calls;
-            Ok(reply)
+            if reply.text.is_empty() { Err(ModelError::Empty) } else { Ok(reply) }
         })
     }
 
@@ -309,7 +314,7 @@ impl Model for RemoteModel {
                 // A server that ignored `stream`: its whole text is handed on at once.
                 Outcome::Whole(value) => {
                     let mut reply = self.safe(self.dialect.reply(&self.config, &value))?;
-                    reply.text = self.redact(&reply.text);
+                    reply.text = self.redact(super::spoken(&reply.text));
                     sink.deliver(&mut StreamState { fresh: reply.text.clone(), ..StreamState::default() })?;
                     reply
                 }
