@@ -120,6 +120,7 @@ impl Faithful {
         let tones = (0..VARIANTS).map(|turn| Tone { turn: tone.turn.wrapping_add(turn), ..tone.clone() });
         let known: BTreeSet<(Vec<usize>, String)> = tones.flat_map(|tone| template.parts(says, &tone)).collect();
         for (of, text) in known {
+            checker.clauses.allow(&text);
             checker.literal(mask(&of), &text, &mut free, &self.grammar);
         }
         checker

@@ -30,6 +30,8 @@ pub struct Clauses {
     foreign: Vec<char>,
     denying: BTreeSet<String>,
     refusing: BTreeSet<String>,
+    /// What the template itself names or counts beside the actions.
+    known: BTreeSet<Entity>,
 }
 
 impl Clauses {
@@ -47,7 +49,12 @@ impl Clauses {
         });
         let held: Vec<Held> = held.collect();
         let foreign = CURRENCIES.into_iter().filter(|c| !currency.contains(*c)).collect();
-        Self { held, names: names.with(&all), foreign, denying: grammar.denying.clone(), refusing: grammar.refusing.clone() }
+        Self { held, names: names.with(&all), foreign, denying: grammar.denying.clone(), refusing: grammar.refusing.clone(), known: BTreeSet::new() }
+    }
+
+    /// A sentence of the template: what it holds may be said.
+    pub fn allow(&mut self, sentence: &str) {
+        self.known.extend(read(sentence, &self.names, &BTreeSet::new()).entities);
     }
 
     /// Whether a sentence names or counts something.
@@ -62,7 +69,7 @@ impl Clauses {
         }
         let of = self.about(text);
         let all: Vec<Say> = self.held.iter().map(|h| h.say.clone()).collect();
-        if let Some(foreign) = unsupported(text, &all, &self.names).first() {
+        if let Some(foreign) = unsupported(text, &all, &self.names).iter().find(|e| !self.known.contains(*e)) {
             return Err(Violation::Unsupported(foreign.to_string()));
         }
         let plain = |e: &&Entity| matches!(e, Entity::Money(_));
