@@ -38,7 +38,7 @@ fn step_keeps_its_contract() {
             r#"{"site":"s","session":"c1","role":"customer","predicates":["quit"]}"#,
             r#"{"site":"s","session":"c1","role":"customer","predicates":["review"]}"#,
         ],
-        &[],
+        &["--set", "manner=paper"],
     );
     assert_eq!(out[0]["actions"], serde_json::json!(["confirm(order,\"Soft Taco\")", "else"]));
     assert_eq!(out[0]["state"]["status"], "open");
@@ -75,7 +75,7 @@ fn a_site_settles_a_limit_and_keeps_it() {
     let order = |session: &str| format!(r#"{{"site":"s","session":"{session}","role":"customer","predicates":["order(\"Soft Taco\",4)","quit"]}}"#);
     let take = |session: &str, more: &[&str]| {
         let lines = [order(session), r#"{"facts":"kb","site":"s"}"#.to_owned()];
-        let out = step(&lines.iter().map(String::as_str).collect::<Vec<_>>(), &[&["--store", &store], more].concat());
+        let out = step(&lines.iter().map(String::as_str).collect::<Vec<_>>(), &[&["--store", &store, "--set", "manner=paper"], more].concat());
         let settled = out[1]["settings"].as_array().unwrap().iter().filter_map(Value::as_str).find(|s| s.starts_with("most_of_one_item")).map(str::to_owned);
         (out[0]["actions"][0].as_str().unwrap().to_owned(), settled.unwrap())
     };

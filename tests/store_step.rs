@@ -46,7 +46,7 @@ mod step {
         /// Starts a process and feeds it; a reply counts when its whole line has arrived, as it does for any caller.
         fn start(path: &Path, requests: Vec<(String, String)>) -> Self {
             let mut child = Command::new(env!("CARGO_BIN_EXE_duologue"))
-                .args(["step", "--domain", "drive_thru", "--reasoner", "fast", "--no-why", "--store"])
+                .args(["step", "--domain", "drive_thru", "--reasoner", "fast", "--no-why", "--set", "manner=paper", "--store"])
                 .arg(path)
                 .stdin(Stdio::piped())
                 .stdout(Stdio::piped())

@@ -98,9 +98,27 @@ pub fn run(a: &Arguments) -> Result<bool, Failure> {
                 }
             }
         }
+        if words {
+            task_success(&outcomes);
+        }
         println!("{} dialogues, {} turns: {} hold, {failed} differ", outcomes.len(), outcomes.iter().map(|o| o.turns).sum::<usize>(), outcomes.len() - failed);
     }
     Ok(failed == 0)
+}
+
+/// How many conversations ended as they should, by kind; and what was heard of turns that say what they mean.
+fn task_success(outcomes: &[Outcome]) {
+    let kinds: std::collections::BTreeSet<&str> = outcomes.iter().map(|o| o.kind.as_str()).collect();
+    let share = |of: &[&Outcome]| format!("{} of {}", of.iter().filter(|o| o.reached()).count(), of.len());
+    let all: Vec<&Outcome> = outcomes.iter().collect();
+    let parts: Vec<String> =
+        (kinds.iter().filter(|k| !k.is_empty())).map(|k| format!("{k} {}", share(&outcomes.iter().filter(|o| o.kind == *k).collect::<Vec<_>>()))).collect();
+    println!("task success: {}{}", share(&all), if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) });
+    let sum = |count: fn(&Outcome) -> usize| outcomes.iter().map(count).sum::<usize>();
+    let labelled = sum(|o| o.labelled);
+    if labelled > 0 {
+        println!("turns right: {} of {labelled}, with an act of a kind that was not meant: {}", sum(|o| o.right), sum(|o| o.wrong));
+    }
 }
 
 fn flaws(a: &Arguments, engine: &Engine, key: &SessionKey) -> Vec<String> {

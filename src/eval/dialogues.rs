@@ -41,7 +41,14 @@ pub struct Dialogue {
     /// Short name.
     pub id: String,
     /// What it is about.
+    #[serde(alias = "name")]
     pub title: String,
+    /// Who takes part, for the summary by kinds.
+    #[serde(default)]
+    pub kind: String,
+    /// What the speaker wants, for readers.
+    #[serde(default)]
+    pub goal: String,
     /// Topics, for readers.
     #[serde(default)]
     pub covers: Vec<String>,
@@ -53,6 +60,20 @@ pub struct Dialogue {
     /// What holds at the end.
     #[serde(default, rename = "final")]
     pub last: Final,
+}
+
+impl Dialogue {
+    /// Whether predicates cannot take it.
+    fn only_words(&self) -> bool {
+        self.words || self.steps.iter().all(|s| s.parsed.is_empty() && !s.say.is_empty())
+    }
+}
+
+impl Outcome {
+    /// Whether it ended as it should.
+    pub fn reached(&self) -> bool {
+        self.turns > 0 && self.differences.iter().all(|d| d.step != 0)
+    }
 }
 
 /// One turn of a dialogue.
@@ -104,6 +125,10 @@ pub struct Final {
     pub kb_added: Option<Vec<String>>,
     /// Initial facts the kb lacks, exactly.
     pub kb_removed: Option<Vec<String>>,
+    /// Patterns of which each matches a shared fact.
+    pub facts: Vec<String>,
+    /// Patterns that match no shared fact.
+    pub absent: Vec<String>,
     /// Names that no kb fact mentions.
     pub kb_absent: Vec<String>,
     /// For readers: which menu the last order was priced by.
@@ -160,8 +185,17 @@ pub struct Outcome {
     pub id: String,
     /// Its title.
     pub title: String,
+    /// Who takes part.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub kind: String,
     /// Turns taken.
     pub turns: usize,
+    /// Turns whose words were to mean something said beside them.
+    pub labelled: usize,
+    /// Those that were heard as exactly that.
+    pub right: usize,
+    /// Those with an act of a kind that was not meant.
+    pub wrong: usize,
     /// What differs from the expectations, step by step (0 is the end).
     pub differences: Vec<Difference>,
 }
@@ -217,8 +251,8 @@ pub fn run_and(
     invariants: Option<&Invariants>,
     look: &mut dyn FnMut(&Engine, &SessionKey) -> Vec<String>,
 ) -> Outcome {
-    let mut out = Outcome { id: dialogue.id.clone(), title: dialogue.title.clone(), ..Outcome::default() };
-    if dialogue.words && !words {
+    let mut out = Outcome { id: dialogue.id.clone(), title: dialogue.title.clone(), kind: dialogue.kind.clone(), ..Outcome::default() };
+    if dialogue.only_words() && !words {
         return out;
     }
     let mut lives: Vec<(String, u64, String)> = vec![];
@@ -242,6 +276,14 @@ pub fn run_and(
         match engine.turn(&key, &step.who, &said, None) {
             Err(e) => differ(format!("error: {e}"), None),
             Ok(record) => {
+                if words && !step.parsed.is_empty() {
+                    let (meant, heard) = (canonical_list(&step.parsed), record.predicates.iter().map(ToString::to_string).collect::<Vec<_>>());
+                    out.labelled += 1;
+                    out.right += usize::from(sorted(&meant) == sorted(&heard));
+                    let kind = |a: &String| a.split('(').next().unwrap_or_default().to_owned();
+                    let meant: BTreeSet<String> = meant.iter().map(kind).collect();
+                    out.wrong += usize::from(heard.iter().map(kind).any(|k| !meant.contains(&k) && !NO_ACTS.contains(&k.as_str())));
+                }
                 for what in unmet(step, &record) {
                     differ(what, Some(&record));
                 }
@@ -342,6 +384,10 @@ fn at_the_end(last: &Final, engine: &Engine, lives: &[(String, u64, String)], st
     if let Some(expected) = &last.shared {
         out.extend(sets_differ("shared facts", &canonical(expected), &shared));
     }
+    let shared: Vec<Atom> = shared.iter().filter_map(|t| Atom::parse(t).ok()).collect();
+    let stands = |p: &String| shared.iter().any(|a| matches(p, a));
+    out.extend(last.facts.iter().filter(|p| !stands(p)).map(|p| format!("expected that {p} stands")));
+    out.extend(last.absent.iter().filter(|p| stands(p)).map(|p| format!("expected that {p} does not stand")));
     let now = texts(crate::ontology::Scope::Kb);
     let initial: BTreeSet<String> = engine.domain().facts.iter().map(ToString::to_string).collect();
     if let Some(expected) = &last.kb_added {
@@ -365,8 +411,21 @@ fn at_the_end(last: &Final, engine: &Engine, lives: &[(String, u64, String)], st
 }
 
 fn canonical(texts: &[String]) -> BTreeSet<String> {
+    canonical_list(texts).into_iter().collect()
+}
+
+fn canonical_list(texts: &[String]) -> Vec<String> {
     texts.iter().map(|t| Atom::parse(t).map_or_else(|_| t.clone(), |a| a.to_string())).collect()
 }
+
+fn sorted(texts: &[String]) -> Vec<&String> {
+    let mut all: Vec<&String> = texts.iter().collect();
+    all.sort();
+    all
+}
+
+/// What is heard where nothing is done.
+const NO_ACTS: [&str; 3] = ["unclear", "irrelevant", "greet"];
 
 fn sets_differ(what: &str, expected: &BTreeSet<String>, actual: &BTreeSet<String>) -> Option<String> {
     let missing: Vec<_> = expected.difference(actual).cloned().collect();

@@ -9,6 +9,11 @@ use crate::site::{Reply, Stepper};
 use crate::state::{Line, View};
 
 #[derive(Deserialize, Debug)]
+struct File {
+    dialogues: Vec<Dialogue>,
+}
+
+#[derive(Deserialize, Debug)]
 pub struct Dialogue {
     pub id: String,
     pub steps: Vec<Step>,
@@ -174,5 +179,5 @@ pub fn check(d: &Dialogue, stepper: &mut dyn Stepper, menu: &BTreeSet<Atom>) -> 
 
 /// Reads a file of dialogues.
 pub fn read(text: &str) -> Vec<Dialogue> {
-    serde_saphyr::from_str(text).unwrap()
+    serde_saphyr::from_str::<File>(text).unwrap().dialogues
 }

@@ -22,7 +22,7 @@ impl Engine {
     pub fn start() -> Option<Self> {
         let built = env!("CARGO_BIN_EXE_duologue").to_string();
         let mut command = Command::new(std::env::var("ORACLE_ENGINE").unwrap_or(built));
-        command.args(["step", "--no-why", "--domain", "drive_thru", "--store", ":memory:"]);
+        command.args(["step", "--no-why", "--domain", "drive_thru", "--set", "manner=paper", "--store", ":memory:"]);
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().ok()?;
         let (stdin, stdout) = (child.stdin.take()?, BufReader::new(child.stdout.take()?));
         let mut engine = Self { child, stdin, stdout, site: String::new(), sites: 0 };
