@@ -77,9 +77,75 @@ pub fn digits(n: &str) -> Vec<(usize, String)> {
     out
 }
 
+/// Signs of money that a text may hold until it is known which one is configured.
+pub const CURRENCIES: &str = "$\u{a3}\u{20ac}\u{a5}\u{a2}\u{20b9}\u{20a9}\u{20bd}";
+
+/// The text as it may be shown: letters of the Latin script, digits, plain punctuation and these signs of money. A line's end or another space is a
+/// blank, a sign that only looks like another one (full width, mathematical minus) is that one, and whatever acts on what stands around it
+/// (controls, marks of direction, invisible signs) or is no sign of the language is gone. Each sign is judged by itself, so that pieces of a text can
+/// be cleaned one by one.
+pub fn shown(text: &str, money: &str) -> String {
+    text.chars().filter_map(|c| shown_sign(c, money)).collect()
+}
+
+/// Whether a name can be shown exactly as it is.
+pub fn is_shown(name: &str) -> bool {
+    name.chars().all(|c| shown_sign(c, "$") == Some(c))
+}
+
+fn shown_sign(c: char, money: &str) -> Option<char> {
+    match c {
+        ' '..='~' if !CURRENCIES.contains(c) || money.contains(c) => Some(c),
+        _ if CURRENCIES.contains(c) => money.contains(c).then_some(c),
+        '\n' | '\t' | '\r' | '\u{a0}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{3000}' => Some(' '),
+        '\u{c0}'..='\u{24f}' if c.is_alphabetic() => Some(c),
+        '\u{1e00}'..='\u{1eff}' if c.is_alphabetic() => Some(c),
+        '\u{2018}' | '\u{2019}' | '\u{201c}' | '\u{201d}' | '\u{2013}' | '\u{2014}' | '\u{2026}' => Some(c),
+        '\u{2010}'..='\u{2012}' | '\u{2212}' => Some('-'),
+        // Full-width forms stand in the order of ASCII.
+        '\u{ff01}'..='\u{ff5e}' => char::from_u32(u32::from(c) - 0xfee0).and_then(|plain| shown_sign(plain, money)),
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    #[test]
+    fn what_acts_on_its_surroundings_is_gone() {
+        let erased = "That is $12\u{8}\u{8}3.98\u{1b}[2K, \u{202e}please\u{202c}\u{200b}.";
+        assert_eq!(shown(erased, "$"), "That is $123.98[2K, please.");
+        assert_eq!(shown("\u{ff04}5\n\u{2212}2 \u{a3}3 caf\u{e9} \u{1f193}", "$"), "$5 -2 3 caf\u{e9} ");
+        assert_eq!(shown("$5 \u{20ac}3", "\u{20ac}"), "5 \u{20ac}3");
+        for name in ["Soft\u{8}Taco", "Ta\u{202e}co", "Taco\u{200b}", "T\u{430}co", "Taco\n", "Taco \u{1f32e}"] {
+            assert!(!is_shown(name), "{name:?}");
+        }
+        assert!(is_shown("Jos\u{e9}'s 7-Layer Burrito & Co. (large)"));
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_shown_is_shown_as_it_is(text in "\\PC*|[\u{0}-\u{2fff}]*") {
+            let once = shown(&text, "$");
+            prop_assert_eq!(&shown(&once, "$"), &once);
+            prop_assert!(is_shown(&once));
+            prop_assert!(once.chars().all(|c| !c.is_control() && !('\u{200b}'..='\u{200f}').contains(&c) && !('\u{202a}'..='\u{202e}').contains(&c)));
+        }
+
+        #[test]
+        fn pieces_are_shown_as_the_whole(pieces in proptest::collection::vec("\\PC{0,8}", 0..6)) {
+            let apart: String = pieces.iter().map(|p| shown(p, "$")).collect();
+            prop_assert_eq!(apart, shown(&pieces.concat(), "$"));
+        }
+
+        #[test]
+        fn plain_text_stays(text in "[ -~]*") {
+            prop_assert_eq!(shown(&text, "$"), text);
+        }
+    }
 
     #[test]
     fn plurals_share_a_stem() {

@@ -26,6 +26,7 @@ use crate::ontology::{Admission, Arrived, Refused, Scope};
 use crate::reason::{self, Base, Budget, Outcome, Reasoner};
 use crate::render::{Render, Say, Tone};
 use crate::term::{Atom, Term};
+use crate::text::shown;
 use crate::understand::Heard;
 
 use calls::{Came, Intent};
@@ -170,7 +171,7 @@ fn doubts(heard: &Heard) -> Vec<Atom> {
         }
     }
     for (n, words) in heard.unheard.iter().enumerate() {
-        facts.push(Atom::new("unheard", vec![int(n + 1), Term::string(words)]));
+        facts.push(Atom::new("unheard", vec![int(n + 1), Term::string(&shown(words, "$"))]));
     }
     for (n, near) in heard.nearest.iter().enumerate() {
         for (rank, name) in near.candidates.iter().enumerate() {

@@ -75,7 +75,7 @@ const MAY_IMPORT: [(&str, &str); 20] = [
     ("text", ""),
     ("term", ""),
     ("conversation", "term"),
-    ("ontology", "diag term conversation"),
+    ("ontology", "diag text term conversation"),
     ("facts", "term ontology"),
     ("reason", "diag term"),
     ("llm", "conversation"),
@@ -83,13 +83,13 @@ const MAY_IMPORT: [(&str, &str); 20] = [
     ("act", "term ontology facts"),
     ("ir", "diag term"),
     ("understand", "diag text term conversation ontology llm link ir"),
-    ("render", "diag term conversation ontology llm"),
+    ("render", "diag text term conversation ontology llm"),
     // The built-in lowering of a flow is asked for the domain that it makes.
     ("lang", "diag term ontology ir domain"),
     ("domain", "diag term ontology reason llm ir understand render"),
     ("reasoning", "diag term reason domain"),
     // Of `llm` only what an exchange used, for the record.
-    ("turn", "term conversation ontology facts reason llm act ir understand render domain"),
+    ("turn", "text term conversation ontology facts reason llm act ir understand render domain"),
     // The universe that a domain is verified in is read where it is searched.
     ("check", "diag term conversation ontology reason reasoning understand render domain eval"),
     ("eval", "diag text term conversation ontology facts reason reasoning llm act ir understand render lang domain turn"),

@@ -92,6 +92,20 @@ fn a_site_settles_a_limit_and_keeps_it() {
 }
 
 #[test]
+fn a_name_that_acts_on_the_screen_is_not_admitted() {
+    let add = |name: &str| serde_json::json!({"site": "s", "session": "m", "role": "manager", "predicates": [format!("add(dish,\"{name}\")")]}).to_string();
+    let order = serde_json::json!({"site": "s", "session": "c", "role": "customer", "predicates": ["order(\"Ta\u{202e}co\",1)"]}).to_string();
+    let lines = [add("Big\u{8}Taco"), add("Taco \u{202e}cot"), add("Sm\u{430}ll Taco"), order, add("Big Taco")];
+    let out = step(&lines.iter().map(String::as_str).collect::<Vec<_>>(), &["--no-why"]);
+    for o in &out[..4] {
+        let said = format!("{}{}", o["actions"], o["text"]);
+        assert!(!said.contains(['\u{8}', '\u{202e}', '\u{430}']) && !said.contains("confirm(add"), "{o}");
+        assert_eq!(o["predicates"], serde_json::json!([]));
+    }
+    assert_eq!(out[4]["actions"][0], "confirm(add,\"Big Taco\")");
+}
+
+#[test]
 fn bad_lines_are_answered_and_change_nothing() {
     let long = format!(r#"{{"site":"s","session":"c1","role":"customer","text":"{}"}}"#, "taco ".repeat(2000));
     let many = format!(r#"{{"site":"s","session":"c1","role":"customer","predicates":[{}]}}"#, vec![r#""order(\"Pepsi\",1)""#; 300].join(","));

@@ -7,6 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::{Arg, MAX_NAME, Ontology, Sort};
 use crate::diag::did_you_mean;
 use crate::term::{Atom, Term, TermError};
+use crate::text::is_shown;
 
 /// Most predicates that one turn may bring.
 pub const MAX_PREDICATES: usize = 200;
@@ -108,11 +109,11 @@ pub struct Refused {
 }
 
 impl Refused {
-    /// The atom, if the rules may see it: it is short enough that nothing in it is free text.
+    /// The atom, if the rules may see it: it is short enough that nothing in it is free text, and could be shown as it is.
     pub fn for_rules(&self) -> Option<&Atom> {
         fn short(t: &Term) -> bool {
             match t {
-                Term::Str(s) => s.chars().count() <= MAX_NAME,
+                Term::Str(s) => s.chars().count() <= MAX_NAME && is_shown(s),
                 Term::Fun(_, args) => args.iter().all(short),
                 Term::Int(_) | Term::Const(_) => true,
             }

@@ -16,6 +16,7 @@ use super::{Account, Exchange, Render, Say, Tone, Worded};
 use crate::conversation::Conversation;
 use crate::llm::{BlockingModel, ChatRequest, Message, ModelError, Usage};
 use crate::term::{Atom, Term};
+use crate::text::{CURRENCIES, shown};
 
 /// A reply may be this much longer than its draft, in characters, beside a fixed allowance.
 const LONGER: usize = 2;
@@ -156,7 +157,7 @@ impl LlmRender {
         self.attempts(draft, tone, |this, rendering, request| {
             let reply = this.model.until(tone.until).chat(request)?;
             rendering.usage += reply.usage;
-            let text = tidy(&reply.text);
+            let text = tidy(&shown(&reply.text, CURRENCIES));
             let verdict =
                 if text.chars().count() > room(&rendering.template) { Err(Violation::Length) } else { this.faithful.check(&text, says, tone, &*this.template) };
             Ok((text, verdict, false))
@@ -172,7 +173,8 @@ impl LlmRender {
             let room = room(&rendering.template);
             let outcome = this.model.until(tone.until).stream(request, &mut |piece| {
                 // A quotation mark around the whole is no part of what is said.
-                open.push_str(if length == 0 { piece.trim_start_matches(['"', ' ', '\n']) } else { piece });
+                let piece = shown(piece, CURRENCIES);
+                open.push_str(if length == 0 { piece.trim_start_matches(['"', ' ']) } else { &piece });
                 length += piece.chars().count();
                 for sentence in take_sentences(&mut open) {
                     for checked in checker.add(&sentence) {

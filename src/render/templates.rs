@@ -17,6 +17,7 @@ use super::{Render, Say, Tone};
 use crate::diag::{Diagnostic, Origin, Source};
 use crate::ontology::Ontology;
 use crate::term::{Atom, Name};
+use crate::text::{CURRENCIES, shown};
 
 /// A domain's templates, compiled.
 #[derive(Clone, Debug)]
@@ -301,7 +302,9 @@ impl Render for Templates {
             }
         }
         sentences.sort_by_key(|(at, ..)| *at);
-        sentences.into_iter().filter(|(_, _, s)| !s.is_empty()).map(|(_, of, s)| (of, s)).collect()
+        // Names and values come from outside, whoever admitted them.
+        let money = if self.words.currency.is_empty() { CURRENCIES } else { &self.words.currency };
+        sentences.into_iter().filter(|(_, _, s)| !s.is_empty()).map(|(_, of, s)| (of, shown(&s, money))).collect()
     }
 }
 
