@@ -21,7 +21,7 @@ pub mod what_if;
 use crate::conversation::Conversation;
 use crate::domain::Domain;
 use crate::facts::change::{canonical, effects_to_changes};
-use crate::facts::{Change, Op, Opened, Snapshot};
+use crate::facts::{Change, Fact, Op, Opened, Snapshot};
 use crate::ontology::{Admission, Arrived, Refused, Scope};
 use crate::reason::{self, Base, Budget, Outcome, Reasoner};
 use crate::render::{Render, Say, Tone};
@@ -62,6 +62,33 @@ pub struct Going {
     pub came: Vec<Came>,
     /// What the listener says of conditions in free words, now that these calls came back.
     pub settled: Vec<Atom>,
+}
+
+impl Going {
+    /// A translator elsewhere may half hear an act, too: `doubt(Act)` among its predicates is asked back.
+    fn doubting(mut self) -> Self {
+        let doubted = |a: &Arrived| match a.atom() {
+            Some(Atom { name, args }) if &**name == "doubt" => args.first().filter(|_| args.len() == 1).and_then(Term::to_atom),
+            _ => None,
+        };
+        self.heard.asks.extend(self.arrived.iter().filter_map(doubted));
+        self.arrived.retain(|a| doubted(a).is_none());
+        self
+    }
+
+    /// A yes to the question whether acts were meant stands for the acts themselves, which are then judged like any others.
+    fn answering(mut self, opened: &Opened) -> Self {
+        let asked = |f: &Fact| match (&*f.atom.name, f.atom.args.as_slice()) {
+            ("sure_of", [_, act]) => act.to_atom().map(Arrived::from),
+            _ => None,
+        };
+        let acts: Vec<Arrived> = opened.facts.iter().filter_map(asked).collect();
+        let yes = |a: &Arrived| a.atom().is_some_and(|a| &*a.name == "affirm" && a.args.is_empty());
+        if let Some(at) = self.arrived.iter().position(yes).filter(|_| !acts.is_empty()) {
+            self.arrived.splice(at..=at, acts);
+        }
+        self
+    }
 }
 
 /// Everything that one round is decided on.

@@ -228,7 +228,7 @@ impl Engine {
         if let (Some(text), Some(hand_on), Some(_)) = (&left, &mut on_sentence, &self.render) {
             hand_on(text);
         }
-        let going = self.listen(speaker, said, &snapshot)?;
+        let going = self.listen(speaker, said, &snapshot)?.answering(&snapshot.opened);
         let snapshot = match speaker.gate {
             None => Some(snapshot),
             Some(gate) => {
@@ -411,7 +411,7 @@ impl Engine {
         let text = match said {
             Said::Predicates(p) => {
                 let heard = Heard { confidence: 1.0, by: "scripted", ..Heard::default() };
-                return Ok(Going { heard, arrived: p.iter().map(|t| Arrived::read(t)).collect(), ..Going::default() });
+                return Ok(Going { heard, arrived: p.iter().map(|t| Arrived::read(t)).collect(), ..Going::default() }.doubting());
             }
             Said::Text(t) => *t,
         };
