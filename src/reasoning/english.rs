@@ -16,7 +16,7 @@ use self::words::{Known, Sentence, sentences};
 use super::formula::Formula;
 use super::models;
 use super::profile::Profile;
-use super::told::{Check, Choice, Form, Goal, Need, Question, Reading, Theory, Told};
+use super::told::{Check, Choice, Form, Goal, Need, Question, Reading, Rule, Theory, Told};
 use crate::diag::{Diagnostic, Origin};
 use crate::domain::Files;
 use crate::term::Term;
@@ -90,22 +90,31 @@ impl Reader {
     /// What the lines tell; a line may hold several sentences.
     pub fn tell(&self, text: &[String]) -> Theory {
         let mut context = Context::default();
-        let told = (1..).zip(text).flat_map(|(n, l)| self.line(n, l, &mut context)).collect();
-        let mut theory = Theory { told, ..Theory::default() };
+        let mut theory = Theory::default();
+        for (n, l) in (1..).zip(text) {
+            self.line(n, l, &mut theory, &mut context);
+        }
         order::arrange(&mut theory);
         theory
     }
 
-    fn line(&self, line: usize, text: &str, context: &mut Context) -> Vec<Told> {
-        let mut out = Vec::new();
+    fn line(&self, line: usize, text: &str, theory: &mut Theory, context: &mut Context) {
         for s in sentences(text) {
+            let unread = |why: &str| vec![Reading::Unread(format!("{}{why}", s.text))];
             let readings = match self.parse("told", &s) {
-                Some(m) => logic::statement(&m, context).unwrap_or_else(|why| vec![Reading::Unread(format!("{} ({why})", s.text))]),
-                None => vec![Reading::Unread(s.text.clone())],
+                // What is taken back is as if it had never been said; what corrects takes its opposite back.
+                Some(Term::Fun(f, args)) if matches!(&*f, "forget" | "correct") => {
+                    let said = args.first().map_or_else(|| Ok(vec![]), |m| logic::statement(m, context));
+                    let said = said.unwrap_or_else(|why| unread(&format!(" ({why})")));
+                    let back = if &*f == "forget" { said.clone() } else { said.iter().filter_map(opposite).collect() };
+                    theory.told.retain(|t| !back.contains(&t.reading));
+                    if &*f == "forget" { vec![] } else { said }
+                }
+                Some(m) => logic::statement(&m, context).unwrap_or_else(|why| unread(&format!(" ({why})"))),
+                None => unread(""),
             };
-            out.extend(readings.into_iter().map(|reading| Told { line, text: s.text.clone(), reading }));
+            theory.told.extend(readings.into_iter().map(|reading| Told { line, text: s.text.clone(), reading }));
         }
-        out
     }
 
     /// What a question asks after that was told.
@@ -163,4 +172,13 @@ fn claimed(statement: Term) -> Term {
 /// Whether a meaning is one that `logic` takes apart.
 fn connects(m: &Term) -> bool {
     matches!(m, Term::Fun(f, _) if CONNECTIVES.contains(&&**f))
+}
+
+/// What says the contrary of a reading.
+fn opposite(r: &Reading) -> Option<Reading> {
+    match r {
+        Reading::Fact(l) => Some(Reading::Fact(l.negated())),
+        Reading::Rule(r) => Some(Reading::Rule(Rule { head: r.head.negated(), ..r.clone() })),
+        _ => None,
+    }
 }

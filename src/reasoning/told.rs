@@ -236,7 +236,7 @@ impl Question {
 ///   `then(S,Sign,P,T,U)` what follows. T and U are `c(Thing)`, `f(I)` (the rule's variable I, here for the first time) or `b(I)`.
 /// - `given(Atom)`: given without words.
 /// - `asked(Term)`: a module's question; `goal(K,Sign,P,T,U)`: one of the statements that are asked about, `goals(N)` how many.
-/// - `form(which|how_many)`: who meets the conditions of rule 0, or how many do.
+/// - `form(which|how_many|some)`: who meets the conditions of rule 0, how many do, or whether anybody does.
 pub const PREDICATES: [(&str, usize); 13] = [
     ("told", 2),
     ("fact", 5),
@@ -287,6 +287,11 @@ pub fn facts(theory: &Theory, question: Option<&Question>, contraposition: bool)
         Some((Goal::Literals(ls), form @ (Form::Which | Form::HowMany))) => {
             // Who meets all conditions: the conditions of a rule without a head.
             out.push(Atom::new("form", vec![Term::constant(if *form == Form::Which { "which" } else { "how_many" })]));
+            conditions(&Term::Int(0), ls, &mut vec![], &mut out);
+        }
+        Some((Goal::Literals(ls), Form::Truth)) if ls.iter().flat_map(|l| &l.atom.args).any(|t| variable_of(t).is_some()) => {
+            // Whether there is one that meets all conditions.
+            out.push(Atom::new("form", vec![Term::constant("some")]));
             conditions(&Term::Int(0), ls, &mut vec![], &mut out);
         }
         Some((Goal::Literals(ls), _)) => {

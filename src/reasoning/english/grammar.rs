@@ -48,9 +48,13 @@ enum Open {
     Number,
     /// Any word that is no function word, as a constant.
     Symbol,
+    /// An adjective's form in `-er`, as its base.
+    Comparative,
+    /// An adjective's form in `-est`, as its base.
+    Superlative,
 }
 
-const OPEN: [(&str, Open); 8] = [
+const OPEN: [(&str, Open); 10] = [
     ("word", Open::Word),
     ("Name", Open::Name),
     ("plural", Open::Plural),
@@ -59,6 +63,8 @@ const OPEN: [(&str, Open); 8] = [
     ("label", Open::Label),
     ("number", Open::Number),
     ("symbol", Open::Symbol),
+    ("comparative", Open::Comparative),
+    ("superlative", Open::Superlative),
 ];
 
 #[derive(Clone, Debug)]
@@ -303,6 +309,8 @@ impl Parse<'_> {
             Open::Third => g.known.third(&w.lower)?,
             Open::Past => g.known.past(&w.lower)?,
             Open::Label => w.lower.clone(),
+            Open::Comparative => g.known.degree(&w.lower, "er")?,
+            Open::Superlative => g.known.degree(&w.lower, "est")?,
             Open::Symbol => return Some(Term::constant(&super::logic::identifier(&w.lower))),
             Open::Number => return w.lower.parse().ok().map(Term::Int),
         };

@@ -97,12 +97,32 @@ pub fn question(m: &Term, context: &mut Context, text: &str) -> (Form, Goal) {
     match parts(m) {
         Some(("which" | "whom", _)) => (Form::Which, literals(m, context)),
         Some(("count", _)) => (Form::HowMany, literals(m, context)),
-        Some(("claim", [inner])) if super::connects(inner) => (Form::Truth, literals(m, context)),
+        Some(("claim", [inner])) if super::connects(inner) => (Form::Truth, of_all(inner, context).unwrap_or_else(|| literals(m, context))),
         Some(("claim", [inner])) => match statement(inner, context).as_deref() {
             Ok([Reading::Fact(l)]) => (Form::Truth, Goal::Literals(vec![l.clone()])),
             _ => (Form::Truth, unread("no one statement".into())),
         },
         _ => (Form::Truth, plain(m, context).into_iter().next().map_or_else(|| unread("nothing is asked".into()), Goal::Asked)),
+    }
+}
+
+/// Whether all of a kind are so, if that is asked: `every(Kind,Sign,Predicate,Other)`.
+fn of_all(m: &Term, context: &mut Context) -> Option<Goal> {
+    let Some(("say", [subject, vp])) = parts(m) else { return None };
+    let Some(("every", [kind])) = parts(subject) else { return None };
+    let mut s = Sentence { context, vars: Vec::new(), given: Vec::new(), passing: Vec::new(), open: true };
+    let x = Term::constant("anybody");
+    let (Ok(Says::Lit(is)), Ok(so)) = (s.predicate(kind, &x), s.predicate(vp, &x)) else { return None };
+    match (cases(&so).as_slice(), s.given.is_empty()) {
+        ([so], true) => match so.as_slice() {
+            [l] if l.atom.args.len() < 3 => {
+                let other = l.atom.args.get(1).cloned().unwrap_or_else(|| Term::constant("it"));
+                let sign = Term::constant(if l.positive { "pos" } else { "neg" });
+                Some(Goal::Asked(Term::Fun("every".into(), vec![Term::Const(is.atom.name), sign, Term::Const(l.atom.name.clone()), other])))
+            }
+            _ => None,
+        },
+        _ => None,
     }
 }
 
@@ -257,6 +277,9 @@ impl Sentence<'_> {
             }
             _ => {
                 let x = self.thing(subject)?;
+                if matches!(x, Term::Str(_)) {
+                    self.context.last = Some(x.clone());
+                }
                 self.predicate(vp, &x)
             }
         }
@@ -297,14 +320,14 @@ impl Sentence<'_> {
                     let var = if object && self.vars.len() > 1 { self.vars.last() } else { self.vars.first() };
                     return match var {
                         Some(v) => Ok(variable(*v)),
-                        None => self.context.last.clone().ok_or_else(|| "nobody is there whom the pronoun could mean".to_owned()),
+                        // Without anybody whom it could mean, it is the `it` of `it rains`.
+                        None => Ok(self.context.last.clone().unwrap_or_else(|| Term::string("it"))),
                     };
                 }
                 _ => return Err(format!("`{t}` is no one thing")),
             },
             _ => return Err(format!("`{t}` is no one thing")),
         };
-        self.context.last = Some(named.clone());
         Ok(named)
     }
 

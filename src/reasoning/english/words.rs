@@ -148,6 +148,19 @@ impl Known {
         })
     }
 
+    /// What an adjective's compared form is a form of.
+    pub fn degree(&self, word: &str, ending: &str) -> Option<String> {
+        let stem = word.strip_suffix(ending).filter(|s| s.len() > 2)?;
+        let last: Vec<char> = stem.chars().rev().take(2).collect();
+        Some(match last.as_slice() {
+            ['i', ..] => format!("{}y", stem.get(..stem.len() - 1).unwrap_or(stem)),
+            [a, b] if a == b && !matches!(a, 'l' | 's' | 'e' | 'o') => stem.get(..stem.len() - 1).unwrap_or(stem).to_owned(),
+            // `larger`, `wider`, `safer`: a stem that needs its `e` back.
+            [c, v] if matches!(c, 'v' | 's' | 'c') || *c == 'g' && *v == 'r' || *c == 'd' && *v == 'i' || *c == 'f' && *v == 'a' => format!("{stem}e"),
+            _ => stem.to_owned(),
+        })
+    }
+
     /// The base of a verb's past form, if it could be one.
     pub fn past(&self, word: &str) -> Option<String> {
         if let Some(s) = self.verbs.get(word).filter(|_| !word.ends_with('s')) {
