@@ -261,6 +261,8 @@ fn defaults_yield_to_what_is_strict_and_to_the_more_specific_and_exceptions_hold
     ]);
     assert_eq!(ask(&clash, "calm", "Ida"), ("unknown".into(), vec![]));
     assert_eq!(ask(&clash, "calm", "Per"), ("yes".into(), vec![1, 5]));
+}
+
 #[test]
 fn a_conversation_has_defaults_exceptions_corrections_and_comparisons() {
     let text = [
