@@ -91,11 +91,12 @@ fn held_out_utterances_are_understood() {
     reaches("heldout.jsonl", 0.85, 0.92);
 }
 
-/// Utterances worded by people who did not know the grammar; regression data since they were scored.
+/// Utterances worded by people who did not know the grammar; regression data since they were scored. What is asked back counts as
+/// not exact: one in ten of them is.
 #[test]
 fn utterances_in_the_words_of_others_are_understood() {
-    reaches("blind_a.jsonl", 0.88, 0.92);
-    reaches("blind_b.jsonl", 0.81, 0.86);
+    reaches("blind_a.jsonl", 0.82, 0.90);
+    reaches("blind_b.jsonl", 0.79, 0.86);
 }
 
 #[test]
