@@ -89,7 +89,7 @@ const MAY_IMPORT: [(&str, &str); 20] = [
     ("domain", "diag term ontology reason llm ir understand render"),
     ("reasoning", "diag term reason domain"),
     // Of `llm` only what an exchange used, for the record.
-    ("turn", "text term conversation ontology facts reason llm act ir understand render domain"),
+    ("turn", "term conversation ontology facts reason llm act ir understand render domain"),
     // The universe that a domain is verified in is read where it is searched.
     ("check", "diag term conversation ontology reason reasoning understand render domain eval"),
     ("eval", "diag text term conversation ontology facts reason reasoning llm act ir understand render lang domain turn"),

@@ -326,7 +326,7 @@ fn the_kitchen_gets_a_placed_order_and_its_number_is_told_beside_the_actions() {
     ready(&engine);
     let record = customer(&engine, &["quit"]);
     let actions: Vec<String> = record.actions.iter().map(ToString::to_string).collect();
-    assert_eq!(actions, ["confirm(quit,none)", "quit"]);
+    assert_eq!(actions, ["confirm(quit,none)", "placed(707)", "quit"]);
     assert_eq!(record.told.iter().map(ToString::to_string).collect::<Vec<_>>(), ["ticket(17)"]);
     assert!(record.text.contains("number 17") && record.text.contains("oodbye"), "{}", record.text);
     assert_eq!((record.ended.as_deref(), status(&record).as_str(), record.rounds.len()), (Some("placed"), "placed", 2));
@@ -360,6 +360,9 @@ fn an_order_that_the_kitchen_cannot_take_is_kept_and_tried_again_on_a_yes() {
     std::fs::write(&open, "").unwrap();
     let record = customer(&engine, &["affirm"]);
     assert!(record.text.contains("number 5"), "{}", record.text);
+    // A yes places it, and the customer has not said goodbye.
+    assert_eq!((record.ended.as_deref(), status(&record).as_str()), (None, "placed"));
+    let record = customer(&engine, &["quit"]);
     assert_eq!((record.ended.as_deref(), status(&record).as_str()), (Some("placed"), "placed"));
 }
 

@@ -58,9 +58,27 @@ struct Reachable {
     role: String,
     from: String,
     by: Vec<Vec<Atom>>,
-    goal: Atom,
+    /// Reached with any of these; one or several.
+    goal: OneOrMore,
     #[serde(default)]
     within: Option<usize>,
+}
+
+/// An atom, or a list of atoms.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum OneOrMore {
+    One(Atom),
+    More(Vec<Atom>),
+}
+
+impl From<OneOrMore> for Vec<Atom> {
+    fn from(goal: OneOrMore) -> Self {
+        match goal {
+            OneOrMore::One(atom) => vec![atom],
+            OneOrMore::More(atoms) => atoms,
+        }
+    }
 }
 
 /// What is wrong with the form of a universe, before anybody searches it.
@@ -109,7 +127,7 @@ pub fn domain(domain: &Domain, depth: Option<usize>, time: Duration) -> Result<S
             return Err(wrong(format!("`{}`: the role `{}` says nothing above", r.name, r.role)));
         }
         let from = predicate(&r.from).ok_or_else(|| wrong(format!("`{}` is no name/arity", r.from)))?;
-        goals.push(Goal { name: r.name, role: r.role.as_str().into(), from, by: r.by, reached: r.goal, within: r.within });
+        goals.push(Goal { name: r.name, role: r.role.as_str().into(), from, by: r.by, reached: r.goal.into(), within: r.within });
     }
     let forget = universe.forget.iter().map(|f| predicate(f).ok_or_else(|| wrong(format!("`{f}` is no name/arity")))).collect::<Result<_, _>>()?;
     let may_change = |role: &str, scope: &str, fact: &Atom| {

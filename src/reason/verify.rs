@@ -41,8 +41,8 @@ pub struct Goal {
     pub from: (Name, usize),
     /// The turns that may be taken.
     pub by: Vec<Vec<Atom>>,
-    /// A shown atom that means it is reached.
-    pub reached: Atom,
+    /// Shown atoms each of which means that it is reached.
+    pub reached: Vec<Atom>,
     /// In how many turns at most; in any number if unsaid.
     pub within: Option<usize>,
 }

@@ -5,7 +5,7 @@
 //! or by words that assert nothing, and every action is said once. The second (`clauses`) knows no grammar: it binds names, numbers,
 //! amounts and denials clause by clause to the actions that hold them. [`unsupported`] checks a text against predicates alone.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::render::templates::text::Words;
@@ -116,12 +116,12 @@ impl Faithful {
             fault: too_many.then_some(Violation::Length),
             spoke: false,
         };
-        let mut free = ACTIONS;
+        let mut marks = BTreeMap::new();
         let tones = (0..VARIANTS).map(|turn| Tone { turn: tone.turn.wrapping_add(turn), ..tone.clone() });
         let known: BTreeSet<(Vec<usize>, String)> = tones.flat_map(|tone| template.parts(says, &tone)).collect();
         for (of, text) in known {
             checker.clauses.allow(&text);
-            checker.literal(mask(&of), &text, &mut free, &self.grammar);
+            checker.literal(mask(&of), &text, &mut marks, &self.grammar);
         }
         checker
     }
@@ -148,19 +148,20 @@ pub struct Checker {
 
 impl Checker {
     /// The template's own sentences may be said as they are; the way on behind a refusal may be left out, what holds something not.
-    fn literal(&mut self, of: Mask, text: &str, free: &mut usize, grammar: &Grammar) {
-        let mut bit = || {
-            *free += 1;
-            1 << (*free).min(127)
+    fn literal(&mut self, of: Mask, text: &str, marks: &mut BTreeMap<String, Mask>, grammar: &Grammar) {
+        // One mark for each sentence, so that none is said twice, whatever wordings share it.
+        let mut mark = |sentence: &str| {
+            let next = 1 << (ACTIONS + marks.len()).min(127);
+            *marks.entry(sentence.to_owned()).or_insert(next)
         };
         let (mut first, mut needed) = (of, 0);
         let all = sentences(text);
-        let further: Vec<Mask> = all.iter().skip(1).map(|_| bit()).collect();
+        let further: Vec<Mask> = all.iter().skip(1).map(|s| mark(s)).collect();
         for (sentence, own) in all.iter().skip(1).zip(&further) {
             needed |= if self.clauses.holds_something(sentence) { *own } else { 0 };
         }
         if needed != 0 {
-            let used = bit();
+            let used = mark(text);
             first |= used;
             self.bound.push((used, needed));
         }

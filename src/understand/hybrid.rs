@@ -102,7 +102,10 @@ impl Understand for HybridUnderstand {
         if let Some(observer) = &self.observer {
             observer(&translation);
         }
-        self.embedded.gate(text, context, translation.into_heard())
+        // What the embedded translator reads has passed the gate.
+        let by_model = translation.embedded.as_ref().is_none_or(|e| e.by != translation.heard.by);
+        let heard = translation.into_heard();
+        if by_model { self.embedded.gate(text, context, heard) } else { heard }
     }
 
     fn account(&self, of: &Conversation) -> Option<Account> {

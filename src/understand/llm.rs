@@ -278,10 +278,11 @@ impl Understand for LlmUnderstand {
         if let Some(observer) = &self.observer {
             observer(&translation);
         }
+        let by_model = translation.model.is_some();
         let heard = translation.into_heard();
         match &self.fallback {
-            Some(embedded) => embedded.gate(text, context, heard),
-            None => heard,
+            Some(embedded) if by_model => embedded.gate(text, context, heard),
+            _ => heard,
         }
     }
 

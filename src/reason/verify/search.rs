@@ -410,7 +410,7 @@ impl<'a> Search<'a> {
                 _ => {}
             }
         }
-        let reached = self.model.goals.iter().map(|g| g.role == speaker.role && out.shown().binary_search(&g.reached).is_ok()).collect();
+        let reached = self.model.goals.iter().map(|g| g.role == speaker.role && g.reached.iter().any(|r| out.shown().binary_search(r).is_ok())).collect();
         (
             Step {
                 session: own.into_iter().collect(),
@@ -497,8 +497,9 @@ impl<'a> Search<'a> {
                         let mut turns = self.trace(came);
                         turns.extend(in_vain.into_iter().filter_map(|n| self.said(seat, n)));
                         let within = goal.within.map_or_else(String::new, |n| format!(" within {n} turns"));
-                        let detail = format!("{} cannot be reached{within}, whatever of the listed turns is said", goal.reached);
-                        let violation = Violation { property: goal.name.clone(), detail, turns, wanted: Some(goal.reached.clone()) };
+                        let goals: Vec<String> = goal.reached.iter().map(ToString::to_string).collect();
+                        let detail = format!("{} cannot be reached{within}, whatever of the listed turns is said", goals.join(" or "));
+                        let violation = Violation { property: goal.name.clone(), detail, turns, wanted: goal.reached.first().cloned() };
                         self.found.entry(goal.name.clone()).or_insert(violation);
                         break;
                     }

@@ -70,13 +70,18 @@ impl Embedded {
             Verdict::Drop
         } else if costly && (clause.doubted || !clause.carries) {
             Verdict::Ask
-        } else if sure || unheard_of || said.is_some_and(|p| p >= enough) {
+        } else if sure || unheard_of || said.is_some_and(|p| p >= enough) || !costly && self.is_strange(act) {
             Verdict::Do
         } else if act.args.is_empty() && !costly {
             Verdict::Drop
         } else {
             Verdict::Ask
         }
+    }
+
+    /// Whether the act is about a name that nothing bears: the rules say so, and nothing can come of it.
+    fn is_strange(&self, act: &Atom) -> bool {
+        act.args.iter().any(|t| matches!(t, Term::Str(name) if self.knowledge.names.find(name).is_none()))
     }
 
     /// Looks at the clauses that the words stand in.

@@ -23,8 +23,7 @@ pub struct Taught {
     patterns: BTreeMap<Name, Patterns>,
 }
 
-/// How much likelier the learned reading must be, as a logarithm, by how sure the patterns are of theirs.
-const AHEAD_OF_SURE: f32 = 10.0;
+/// How much likelier the learned reading must be, as a logarithm, by how sure the patterns are of theirs; where they are sure, it has no say.
 const AHEAD_OF_LIKELY: f32 = 5.0;
 const AHEAD_OF_UNSURE: f32 = 1.0;
 /// From which confidence on the patterns are sure, and from which on they are likely right.
@@ -58,7 +57,7 @@ impl Second {
         let ahead = (self.ours - self.theirs) / (self.mentions as f32 / MENTIONS).max(1.0);
         match confidence {
             c if c <= 0.0 => self.ours > LIKELY_ALONE,
-            c if c >= SURE => ahead > AHEAD_OF_SURE,
+            c if c >= SURE => false,
             c if c >= LIKELY => ahead > AHEAD_OF_LIKELY,
             _ => ahead > AHEAD_OF_UNSURE,
         }
