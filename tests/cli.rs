@@ -216,5 +216,5 @@ fn the_built_in_domains_are_in_order() {
 fn a_conversation_without_a_listener_plays_the_sample() {
     let output = duologue(&["chat", "--reasoner", "fast"], b"");
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(output.status.success() && text.contains("$7.57"), "{text}");
+    assert!(output.status.success() && text.contains("$8.97 at the window"), "{text}");
 }
