@@ -5,7 +5,7 @@
 //! or by words that assert nothing, and every action is said once. The second (`clauses`) knows no grammar: it binds names, numbers,
 //! amounts and denials clause by clause to the actions that hold them. [`unsupported`] checks a text against predicates alone.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::render::templates::text::Words;
@@ -114,14 +114,14 @@ impl Faithful {
             states: vec![State::default()],
             held: vec![],
             fault: too_many.then_some(Violation::Length),
-            spoke: false,
+            spoken: vec![],
         };
-        let mut marks = BTreeMap::new();
+        let mut free = ACTIONS;
         let tones = (0..VARIANTS).map(|turn| Tone { turn: tone.turn.wrapping_add(turn), ..tone.clone() });
         let known: BTreeSet<(Vec<usize>, String)> = tones.flat_map(|tone| template.parts(says, &tone)).collect();
         for (of, text) in known {
             checker.clauses.allow(&text);
-            checker.literal(mask(&of), &text, &mut marks, &self.grammar);
+            checker.literal(mask(&of), &text, &mut free, &self.grammar);
         }
         checker
     }
@@ -143,25 +143,25 @@ pub struct Checker {
     states: Vec<State>,
     held: Vec<String>,
     fault: Option<Violation>,
-    spoke: bool,
+    /// What was said so far, sentence by sentence.
+    spoken: Vec<words::Phrase>,
 }
 
 impl Checker {
     /// The template's own sentences may be said as they are; the way on behind a refusal may be left out, what holds something not.
-    fn literal(&mut self, of: Mask, text: &str, marks: &mut BTreeMap<String, Mask>, grammar: &Grammar) {
-        // One mark for each sentence, so that none is said twice, whatever wordings share it.
-        let mut mark = |sentence: &str| {
-            let next = 1 << (ACTIONS + marks.len()).min(127);
-            *marks.entry(sentence.to_owned()).or_insert(next)
+    fn literal(&mut self, of: Mask, text: &str, free: &mut usize, grammar: &Grammar) {
+        let mut bit = || {
+            *free += 1;
+            1 << (*free).min(127)
         };
         let (mut first, mut needed) = (of, 0);
         let all = sentences(text);
-        let further: Vec<Mask> = all.iter().skip(1).map(|s| mark(s)).collect();
+        let further: Vec<Mask> = all.iter().skip(1).map(|_| bit()).collect();
         for (sentence, own) in all.iter().skip(1).zip(&further) {
             needed |= if self.clauses.holds_something(sentence) { *own } else { 0 };
         }
         if needed != 0 {
-            let used = mark(text);
+            let used = bit();
             first |= used;
             self.bound.push((used, needed));
         }
@@ -188,8 +188,15 @@ impl Checker {
         if self.fault.is_some() {
             return vec![];
         }
-        self.spoke = true;
         let tokens = words::tokens(sentence);
+        // A sentence is said once, or as often as the draft has it.
+        let before = self.spoken.iter().filter(|s| **s == tokens).count();
+        let drafts = || self.drafts.iter().flat_map(|(_, text)| sentences(text)).filter(|s| words::tokens(s) == tokens).count();
+        if before > 0 && tokens.len() > 1 && before >= drafts() {
+            self.fault = Some(Violation::Words(sentence.to_owned()));
+            return vec![];
+        }
+        self.spoken.push(tokens.clone());
         let mut reading = Reading::new(&self.ground, &tokens);
         let states = reading.sentence(&self.states);
         if states.is_empty() {
@@ -225,7 +232,7 @@ impl Checker {
         if let Some(fault) = self.fault {
             return Err(fault);
         }
-        if !self.spoke {
+        if self.spoken.is_empty() {
             return Err(Violation::Empty);
         }
         let whole = |s: &&State| self.may_end(s) && self.drafts.iter().all(|(of, _)| s.said & of == *of);

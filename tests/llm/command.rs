@@ -61,7 +61,7 @@ fn a_chat_tells_what_was_asked_and_what_it_cost() {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::start(honest);
     let file = config(folder.path(), &server.url("/v1"));
-    let arguments = ["chat", "--role", "customer", "--wording", "llm", "--model", &file];
+    let arguments = ["chat", "--role", "customer", "--set", "manner=paper", "--wording", "llm", "--model", &file];
     let (ok, out, err) = duologue(&arguments, TALK, &[("TEST_KEY", KEY)]);
     assert!(ok && err.is_empty(), "{out}{err}");
     for part in [
@@ -109,7 +109,7 @@ fn step_asks_for_several_sessions_at_once_and_answers_in_order() {
         Act::Pieces { content_type: "application/json", pieces: vec![(ANSWERS_AFTER, completion(TWO_TACOS).into_bytes())], end: true }
     });
     let file = config(folder.path(), &server.url("/v1"));
-    let text = "uhm the thing, you know, twice";
+    let text = "two soft tacos please";
     let line = |n: usize| json!({"site": "s", "session": format!("c{}", n % 20), "role": "customer", "text": text}).to_string() + "\n";
     let lines: String = (0..40).map(line).collect();
     let (ok, out, err) = duologue(&["step", "--understanding", "llm", "--model", &file, "--no-why", "--reasoner", "fast"], &lines, &[("TEST_KEY", KEY)]);

@@ -168,7 +168,8 @@ fn records_hold_both_results_and_accounts_close_with_the_conversation() {
     });
     let mut config = config(&server, Api::OpenAi);
     config.prices = Prices { input: 1_000_000, cached_input: Some(0), output: 2_000_000, ..Prices::default() };
-    let (domain, model) = (&*DOMAIN, model(config));
+    let (mut domain, model) = (DOMAIN.clone(), model(config));
+    domain.settle("manner=paper").unwrap();
     let translator = domain.model_translator(model.clone()).unwrap();
     let hybrid = HybridUnderstand::new(Arc::new(Fixed("order(\"Pepsi\",1)", 0.3)), translator, 0.7);
     let engine = Engine::new(domain.clone(), memory()).with_understand(Arc::new(hybrid)).with_render(Arc::new(domain.model_renderer(model.clone()).unwrap()));
