@@ -588,7 +588,8 @@ impl Understand for Embedded {
     }
 
     fn gate(&self, text: &str, context: &Context, heard: Heard) -> Heard {
-        self.gated(text, context, heard, false)
+        let sure = heard.confidence >= gate::SURE;
+        self.gated(text, context, heard, sure)
     }
 }
 
