@@ -15,11 +15,11 @@ use std::sync::Arc;
 
 use duologue::diag::Source;
 use duologue::domain::{Domain, Files, signature};
+use duologue::eval::dialogues;
 use duologue::reason::bench::{after_turns, scaled};
 use duologue::reason::proof::check;
 use duologue::reason::{Base, Because, Budget, By, Outcome, Proof, Reasoner, Rules, Scope, Signature, decide};
 use duologue::term::{Atom, Name, Term};
-use serde::Deserialize;
 
 fn domain() -> Domain {
     named("drive_thru")
@@ -29,25 +29,13 @@ fn named(name: &str) -> Domain {
     Domain::load(&Files::built_in(), name).unwrap_or_else(|d| panic!("{}", d.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")))
 }
 
-#[derive(Deserialize)]
-struct Dialogue {
-    steps: Vec<Step>,
-}
-
-#[derive(Deserialize)]
-struct Step {
-    who: String,
-    #[serde(default)]
-    parsed: Vec<String>,
-}
-
 /// What a domain's dialogues in `tests/dialogues` say, by role.
 fn said(domain: &str) -> BTreeMap<String, Vec<Atom>> {
     let mut out: BTreeMap<String, Vec<Atom>> = BTreeMap::new();
     for file in std::fs::read_dir("tests/dialogues").unwrap().map(|f| f.unwrap().path()) {
         if file.extension().is_some_and(|e| e == "yaml") && file.file_name().is_some_and(|n| n.to_string_lossy().starts_with(domain)) {
-            let dialogues: Vec<Dialogue> = serde_saphyr::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
-            for s in dialogues.iter().flat_map(|d| &d.steps) {
+            let read = dialogues::read(&std::fs::read_to_string(&file).unwrap()).unwrap();
+            for s in read.dialogues.iter().flat_map(|d| &d.steps) {
                 out.entry(s.who.clone()).or_default().extend(s.parsed.iter().filter_map(|p| Atom::parse(p).ok()));
             }
         }
