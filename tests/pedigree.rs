@@ -1,7 +1,15 @@
 //! What trains and what measures are apart: nothing that is learned from stands in a set that is measured on, word for word or nearly,
 //! and every labelled file tells where it comes from.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot load its files has nothing to test")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a test that cannot go on must fail loudly"
+)]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

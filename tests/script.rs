@@ -1,7 +1,7 @@
 //! A script takes the one turn: it waits, says, sets, calls, branches, jumps and returns; its standing survives a kill between any two turns, its
 //! log replays equal, and every reply leads back to the step that its author wrote.
 
-#![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test that cannot go on must fail loudly")]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test that cannot go on must fail loudly")]
 
 use std::path::Path as File;
 use std::sync::Arc;
