@@ -71,7 +71,8 @@ fn stopped(name: &str, mut plant: impl FnMut(&mut Dice, &Base, &[Atom], &mut dyn
     let decisions = decisions();
     let mut dice = Dice(41);
     let (mut planted, mut changed, mut refused) = (0u64, 0, 0);
-    while planted < places() {
+    // Most rows matter to no decision: more are planted until enough of them do.
+    while planted < places() || changed < 10 && planted < 20 * places() {
         let (base, facts) = &decisions[dice.roll(decisions.len())];
         let sound = decide(base, facts, Reasoner::Fast, &Budget::default()).unwrap().shown().to_vec();
         plant(&mut dice, base, facts, &mut |base, fault| {
