@@ -2,6 +2,7 @@
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "the command line speaks to a terminal")]
 
+mod agents;
 mod bench;
 mod chat;
 mod check;

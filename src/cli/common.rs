@@ -25,6 +25,9 @@ pub struct Place {
     /// A CHIEF flow instead of a domain: a file, or the name of a built-in flow.
     #[arg(long)]
     pub flow: Option<String>,
+    /// An ADL project instead of a domain: a folder, or a program in one.
+    #[arg(long, value_name = "PATH")]
+    pub agents: Option<PathBuf>,
     /// A folder with kb/, rules/ and prompts/ of one's own; what it lacks comes from the binary.
     #[arg(long)]
     pub root: Option<PathBuf>,
@@ -85,9 +88,10 @@ impl Place {
 
     /// The domain.
     pub fn load(&self) -> Result<Domain, Failure> {
-        let mut domain = match &self.flow {
-            Some(flow) => super::flow::domain(flow, &self.files())?,
-            None => Domain::load(&self.files(), &self.name()).map_err(Failure::Domain)?,
+        let mut domain = match (&self.agents, &self.flow) {
+            (Some(path), _) => super::agents::domain(path, &self.files())?,
+            (None, Some(flow)) => super::flow::domain(flow, &self.files())?,
+            (None, None) => Domain::load(&self.files(), &self.name()).map_err(Failure::Domain)?,
         };
         self.set.iter().try_for_each(|s| domain.settle(s)).map_err(Failure::Other)?;
         Ok(domain)
@@ -104,7 +108,7 @@ impl Place {
 
     /// The site that is meant. Facts of one program are none of another's, so each has a site of its own unless somebody says otherwise.
     pub fn site(&self, given: Option<&str>, domain: &Domain) -> String {
-        let usual = || if self.flow.is_some() { domain.ontology.domain.to_string() } else { "main".to_owned() };
+        let usual = || if self.flow.is_some() || self.agents.is_some() { domain.ontology.domain.to_string() } else { "main".to_owned() };
         given.map_or_else(usual, str::to_owned)
     }
 
