@@ -32,6 +32,4 @@ pub mod ir;
 pub mod lang;
 pub mod check;
 pub mod eval;
-#[cfg(feature = "serve")]
-pub mod serve;
 pub mod cli;

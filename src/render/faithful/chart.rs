@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use rustc_hash::FxHashMap;
 
-use super::grammar::{Ground, Mask, Piece};
+use super::grammar::{Fill, Ground, Mask, Piece};
+use super::phrase::Among;
 use super::words::{PAUSE, STOP, fits};
 
 /// Ends of a piece in the text, with the actions said up to there.
@@ -191,9 +192,13 @@ impl<'a> Reading<'a> {
                 ends.dedup();
                 ends
             }
-            Piece::Seq(all) => {
+            Piece::Bag(members, among) => self.bag(members, among, start, depth),
+            Piece::Seq(all, fill) => {
                 let mut ends = vec![(start, 0)];
-                for piece in all {
+                for (i, piece) in all.iter().enumerate() {
+                    if i > 0 && *fill == Fill::Loose {
+                        ends = ends.iter().flat_map(|(at, said)| self.filled(*at).into_iter().map(|end| (end, *said))).collect();
+                    }
                     let mut next: Ends = ends
                         .iter()
                         .flat_map(|(at, said)| self.piece(piece, *at, depth).into_iter().map(|(end, more)| (end, said | more)).collect::<Ends>())
@@ -210,6 +215,52 @@ impl<'a> Reading<'a> {
             Piece::Part(part, None) => self.part(*part, start, depth),
             Piece::Part(part, Some(last)) => self.list(*part, last, start, depth),
         }
+    }
+
+    /// Where words of the set that begin here end.
+    fn run(&self, among: &Among, at: usize) -> Vec<usize> {
+        let rest = self.tokens.get(at..).unwrap_or_default();
+        let first = rest.first().map_or("", String::as_str);
+        let firsts = [first].into_iter().chain(["is", "has"].into_iter().filter(|w| fits(w, first)));
+        let runs = firsts.filter_map(|w| among.get(w)).flatten();
+        let fit = |run: &&Vec<String>| rest.len() >= run.len() && run.iter().zip(rest).all(|(w, t)| fits(w, t));
+        runs.filter(fit).map(|run| at + run.len()).collect()
+    }
+
+    /// Where the next word that counts may be, behind up to two fillings with the pauses around them.
+    fn filled(&self, at: usize) -> Vec<usize> {
+        let pause = |at: usize| [at].into_iter().chain(self.tokens.get(at).is_some_and(|t| t == PAUSE).then_some(at + 1)).collect::<Vec<_>>();
+        let fill = |from: &[usize]| -> Vec<usize> {
+            from.iter().flat_map(|at| pause(*at)).flat_map(|at| self.run(&self.ground.filling, at)).flat_map(pause).collect()
+        };
+        let once = fill(&[at]);
+        let mut out = [vec![at], fill(&once), once].concat();
+        out.sort_unstable();
+        out.dedup();
+        out
+    }
+
+    /// Members in any order, each once, among words and pauses; it ends behind a member or a word.
+    fn bag(&mut self, members: &[Piece], among: &Among, start: usize, depth: usize) -> Ends {
+        let all = (1_u32 << members.len().min(31)) - 1;
+        let mut seen: BTreeSet<(usize, u32, Mask)> = [(start, 0, 0)].into();
+        let mut open: Vec<(usize, u32, Mask)> = seen.iter().copied().collect();
+        let mut out = Ends::new();
+        while let Some((at, used, said)) = open.pop() {
+            if used == all {
+                out.push((at, said));
+            }
+            let from = [at].into_iter().chain((at > start && self.tokens.get(at).is_some_and(|t| t == PAUSE)).then_some(at + 1));
+            let mut next = vec![];
+            for at in from {
+                next.extend(self.run(among, at).into_iter().chain(self.run(&self.ground.filling, at)).map(|end| (end, used, said)));
+                for (i, member) in members.iter().enumerate().filter(|(i, _)| used & 1 << i == 0) {
+                    next.extend(self.piece(member, at, depth + 1).into_iter().map(|(end, more)| (end, used | 1 << i, said | more)));
+                }
+            }
+            open.extend(next.into_iter().filter(|state| seen.insert(*state)));
+        }
+        out
     }
 
     /// A list: `a`, `a and b`, `a, b and c`, `both a and b`; nothing stands in it twice.
@@ -249,8 +300,11 @@ impl<'a> Reading<'a> {
 
     /// Where the next item of a list may begin.
     fn joints(&self, at: usize, last: &str) -> Vec<usize> {
-        let joints: &[&[&str]] =
-            if last == "or" { &[&["or"], &["nor"]] } else { &[&["and"], &["&"], &["plus"], &["as", "well", "as"], &["along", "with"], &["and", "also"]] };
+        let joints: &[&[&str]] = if last == "or" {
+            &[&["or"], &["nor"]]
+        } else {
+            &[&["and"], &["&"], &["plus"], &["as", "well", "as"], &["along", "with"], &["together", "with"], &["and", "also"]]
+        };
         let pause = self.tokens.get(at).is_some_and(|t| t == PAUSE);
         let after = at + usize::from(pause);
         let mut out: Vec<usize> = pause.then_some(after).into_iter().collect();

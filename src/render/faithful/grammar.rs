@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
-use super::phrase::{Form, Part, Shape, Slot, phrase};
+use super::phrase::{Among, Form, Part, Shape, Slot, among, phrase};
 use super::words::{self, Phrase};
 use crate::diag::{Diagnostic, Source};
 use crate::render::Say;
@@ -28,6 +28,9 @@ struct File {
     /// Actions whose first variable only counts: equal ones are one thing said so many times.
     #[serde(default)]
     merge: Vec<String>,
+    /// Words that assert nothing wherever they stand: they may be put between the words of every phrase.
+    #[serde(default)]
+    filling: String,
     /// Alternatives that several phrases share, as `$NAME`.
     #[serde(default)]
     words: BTreeMap<String, String>,
@@ -79,6 +82,7 @@ struct Rule {
 pub struct Grammar {
     rules: Vec<Rule>,
     merge: Vec<Pattern>,
+    filling: Arc<Among>,
     /// Words that deny.
     pub denying: BTreeSet<String>,
     /// These, and words that refuse or take away.
@@ -109,6 +113,10 @@ impl Grammar {
                                 .help("see docs/templates.md, \"Replies in other words\""),
                         );
                     };
+                    match among(&filled(&file.filling, &shared)) {
+                        Ok(more) => more.into_iter().for_each(|(first, runs)| Arc::make_mut(&mut grammar.filling).entry(first).or_default().extend(runs)),
+                        Err(problem) => wrong(&file.filling, problem),
+                    }
                     for text in &file.merge {
                         Pattern::parse(text).map_or_else(|e| wrong(text, e.into()), |p| grammar.merge.push(p));
                     }
@@ -162,7 +170,7 @@ impl Grammar {
         }
         let subjects: BTreeSet<&Term> =
             instances.iter().flat_map(|(_, b, _)| b).filter_map(|(n, v)| if let (Value::Term(t), "D") = (v, &**n) { Some(t) } else { None }).collect();
-        let mut ground = Ground { words: words.clone(), pronouns: subjects.len() == 1, ..Ground::default() };
+        let mut ground = Ground { words: words.clone(), filling: self.filling.clone(), pronouns: subjects.len() == 1, ..Ground::default() };
         for (rule, b, _) in &instances {
             ground.place(&rule.name, rule.key(b));
         }
@@ -206,6 +214,17 @@ fn value<'a>(bindings: &'a Bindings, var: &str) -> Option<&'a Term> {
     bindings.iter().find_map(|(n, v)| if let (true, Value::Term(t)) = (&**n == var, v) { Some(t) } else { None })
 }
 
+/// A phrase with its shared alternatives.
+fn filled(text: &str, shared: &BTreeMap<String, String>) -> String {
+    let mut full = text.to_owned();
+    for _ in 0..4 {
+        for (name, words) in shared {
+            full = full.replace(&format!("${name};"), &format!("({words})"));
+        }
+    }
+    full
+}
+
 impl RuleText {
     fn read(&self, shared: &BTreeMap<String, String>, wrong: &mut impl FnMut(&str, String)) -> Option<Rule> {
         let mut patterns = |texts: &[String]| -> Vec<Pattern> { texts.iter().filter_map(|t| Pattern::parse(t).map_err(|e| wrong(t, e.into())).ok()).collect() };
@@ -213,13 +232,7 @@ impl RuleText {
         let total = self.total.iter().flat_map(|t| patterns(std::slice::from_ref(t))).next();
         let mut say = vec![];
         for text in &self.say {
-            let mut full = text.clone();
-            for _ in 0..3 {
-                for (name, words) in shared {
-                    full = full.replace(&format!("${name};"), &format!("({words})"));
-                }
-            }
-            match phrase(&full) {
+            match phrase(&filled(text, shared)) {
                 Ok(shape) => say.push(shape),
                 Err(problem) => wrong(text, problem),
             }
@@ -304,8 +317,10 @@ impl Rule {
 /// A piece of wording of one reply: nothing in it is open.
 #[derive(Clone, Debug)]
 pub enum Piece {
-    /// These in a row.
-    Seq(Vec<Piece>),
+    /// These in a row; with words of no weight between them, or not.
+    Seq(Vec<Piece>, Fill),
+    /// These once each, in any order, among words.
+    Bag(Vec<Piece>, Arc<Among>),
     /// One of these.
     Alt(Vec<Piece>),
     /// A word.
@@ -316,6 +331,15 @@ pub enum Piece {
     Part(usize, Option<&'static str>),
 }
 
+/// Whether words of no weight may stand between the pieces of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fill {
+    /// They may.
+    Loose,
+    /// The words belong together: a name, a number, a sentence of the template.
+    Tight,
+}
+
 /// The grammar of one reply.
 #[derive(Clone, Debug, Default)]
 pub struct Ground {
@@ -323,6 +347,8 @@ pub struct Ground {
     pub parts: Vec<Vec<(Piece, Mask)>>,
     index: BTreeMap<(Name, Vec<Term>), usize>,
     words: Arc<Words>,
+    /// Words that assert nothing wherever they stand.
+    pub filling: Arc<Among>,
     pronouns: bool,
 }
 
@@ -351,7 +377,8 @@ impl Ground {
 
     fn piece(&self, shape: &Shape, b: &Bindings) -> Piece {
         match shape {
-            Shape::Seq(all) => Piece::Seq(all.iter().map(|s| self.piece(s, b)).collect()),
+            Shape::Seq(all) => Piece::Seq(all.iter().map(|s| self.piece(s, b)).collect(), Fill::Loose),
+            Shape::Bag(all, among) => Piece::Bag(all.iter().map(|s| self.piece(s, b)).collect(), among.clone()),
             Shape::Alt(all) => Piece::Alt(all.iter().map(|s| self.piece(s, b)).collect()),
             Shape::Word(w) => Piece::Word(w.clone()),
             Shape::Pause => Piece::Pause,
@@ -397,11 +424,12 @@ impl Ground {
             Form::All(count) => known(number(count)),
             Form::Ordinal => words::ordinals(int.unwrap_or(1)),
             Form::Way(way) if way == "money" => words::money(&self.words.currency, int.unwrap_or(0)),
+            Form::Way(way) if way == "hour" => int.map(words::hours).unwrap_or_default(),
             Form::Way(way) => vec![words::tokens(&self.words.worded(way, term))],
         }
     }
 }
 
 fn spoken(words: Phrase) -> Piece {
-    Piece::Seq(words.into_iter().map(|w| if w == words::PAUSE { Piece::Pause } else { Piece::Word(w) }).collect())
+    Piece::Seq(words.into_iter().map(|w| if w == words::PAUSE { Piece::Pause } else { Piece::Word(w) }).collect(), Fill::Tight)
 }

@@ -1,8 +1,12 @@
-//! Phrases of a file of replies: `(added|put) <ordered+> [(on|to) your order]`, with slots in braces and parts by name in angles.
+//! Phrases of a file of replies: `(added|put) <ordered+> [(on|to) your order]`, with slots in braces and parts by name in angles;
+//! `* <dropped+> * (off|removed) ~ i|have|now` has its members in any order, and between them any of the words behind `~`.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use crate::term::Name;
 
-use super::words::tokens;
+use super::words::{PAUSE, Phrase, tokens};
 
 /// A piece of wording, with slots still open.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,7 +19,12 @@ pub enum Shape {
     Pause,
     Slot(Slot),
     Part(Part),
+    /// All of these once, in any order, among words that assert nothing there.
+    Bag(Vec<Shape>, Arc<Among>),
 }
+
+/// Runs of words by their first.
+pub type Among = BTreeMap<String, Vec<Phrase>>;
 
 /// A variable, and how it is said.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,9 +69,25 @@ pub struct Part {
 
 /// Reads a phrase; the error says what was expected.
 pub fn phrase(text: &str) -> Result<Shape, String> {
+    if let Some(bag) = text.strip_prefix("* ") {
+        let (members, words) = bag.split_once(" ~ ").unwrap_or((bag, ""));
+        let members = members.split(" * ").map(|m| phrase(m.trim())).collect::<Result<_, _>>()?;
+        return Ok(Shape::Bag(members, Arc::new(among(words)?)));
+    }
     let mut rest = text;
     let shape = alternatives(&mut rest)?;
     if rest.is_empty() { Ok(shape) } else { Err(format!("the end of the phrase, not `{rest}`")) }
+}
+
+/// Words that may stand anywhere, by their first; they hold no slot and no part.
+pub fn among(text: &str) -> Result<Among, String> {
+    let mut out = Among::new();
+    for run in phrase(text)?.runs().ok_or("words only")? {
+        if let Some(first) = run.first() {
+            out.entry(first.clone()).or_default().push(run);
+        }
+    }
+    Ok(out)
 }
 
 fn alternatives(rest: &mut &str) -> Result<Shape, String> {
@@ -100,7 +125,7 @@ fn sequence(rest: &mut &str) -> Result<Shape, String> {
                 let end = rest.find(['|', ')', ']', '(', '[', '{', '<', ',']).unwrap_or(rest.len());
                 let (words, after) = rest.split_at(end);
                 *rest = after;
-                let own = words.strip_prefix("'s ");
+                let own = words.strip_prefix("'s").filter(|rest| rest.is_empty() || rest.starts_with(' '));
                 out.extend(own.map(|_| Shape::Word("'s".into())));
                 let words = own.unwrap_or(words);
                 out.extend(tokens(words).into_iter().map(Shape::Word));
@@ -150,8 +175,22 @@ impl Shape {
     /// Calls on every slot and part.
     pub fn each<'a>(&'a self, on: &mut dyn FnMut(&'a Self)) {
         on(self);
-        if let Self::Seq(all) | Self::Alt(all) = self {
+        if let Self::Seq(all) | Self::Alt(all) | Self::Bag(all, _) = self {
             all.iter().for_each(|s| s.each(on));
+        }
+    }
+
+    /// Everything that the shape says, if it is made of words.
+    fn runs(&self) -> Option<Vec<Phrase>> {
+        match self {
+            Self::Word(w) => Some(vec![vec![w.clone()]]),
+            Self::Alt(all) => Some(all.iter().map(Self::runs).collect::<Option<Vec<_>>>()?.concat()),
+            Self::Seq(all) => all.iter().try_fold(vec![vec![]], |runs, next| {
+                let next = next.runs()?;
+                Some(runs.iter().flat_map(|r: &Phrase| next.iter().map(move |n| [r.as_slice(), n].concat())).collect())
+            }),
+            Self::Pause => Some(vec![vec![PAUSE.into()]]),
+            Self::Slot(_) | Self::Part(_) | Self::Bag(..) => None,
         }
     }
 }

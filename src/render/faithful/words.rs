@@ -182,6 +182,36 @@ pub fn money(sign: &str, cents: i64) -> Vec<Phrase> {
     out
 }
 
+/// Every way to say an hour of the day.
+pub fn hours(hour: i64) -> Vec<Phrase> {
+    let (half, told) = match hour {
+        ..12 => ("am", "in the morning"),
+        12..18 => ("pm", "in the afternoon"),
+        _ => ("pm", "in the evening"),
+    };
+    let short = match hour {
+        0 => 12,
+        h if h > 12 => h - 12,
+        h => h,
+    };
+    let mut out = vec![tokens(&crate::render::english::clock(hour * 60)), tokens(&format!("{hour}:00"))];
+    for bare in numerals(hour) {
+        out.push([bare.clone(), tokens("o'clock")].concat());
+        out.push(bare);
+    }
+    for bare in numerals(short).into_iter().chain([tokens(&format!("{short}:00"))]) {
+        for behind in [half, told] {
+            out.push([bare.clone(), tokens(behind)].concat());
+            out.push([bare.clone(), tokens("o'clock"), tokens(behind)].concat());
+        }
+    }
+    if hour == 12 {
+        out.push(tokens("noon"));
+    }
+    out.extend(tokens(&format!("{short}{half}")).first().map(|w| vec![w.clone()]));
+    out
+}
+
 /// Every way to say the number before a noun; one may be said by nothing but the singular.
 pub fn before_noun(n: i64) -> Vec<Phrase> {
     let more: &[&str] = match n {
