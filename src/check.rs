@@ -20,7 +20,7 @@ use crate::reason::syntax::parse::parse as parse_rules;
 use crate::reason::syntax::{Item, Kind, Literal, Statement};
 use crate::reason::{Rules, Signature, complaints};
 use crate::render::templates::Templates;
-use crate::render::templates::pattern::Pattern;
+use crate::term::Pattern;
 use crate::term::{Atom, Name, Term};
 use crate::understand::embedded::data::DomainFiles;
 

@@ -1,5 +1,7 @@
 //! Ground terms and atoms: the only language that crosses the border between words and logic.
 
+pub mod pattern;
+
 use std::fmt;
 use std::sync::Arc;
 
@@ -7,9 +9,12 @@ use nom::branch::alt;
 use nom::bytes::complete::take_while;
 use nom::character::complete::{char, digit1, multispace0, satisfy};
 use nom::combinator::{opt, recognize};
+use nom::error::ErrorKind;
 use nom::sequence::{delimited, pair};
 use nom::{IResult, Parser};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+pub use pattern::Pattern;
 
 /// A shared, immutable name.
 pub type Name = Arc<str>;
@@ -101,14 +106,53 @@ impl Term {
     /// assert_eq!(Term::parse("swap(\"Beef\", 3)").unwrap().to_string(), "swap(\"Beef\",3)");
     /// ```
     pub fn parse(text: &str) -> Result<Self, TermError> {
+        Read::read(text)
+    }
+}
+
+/// What the one grammar of terms is read into: terms, or terms with places left open.
+pub trait Read: Sized {
+    /// What is expected where nothing of it can begin.
+    const EXPECTED: &'static str;
+
+    /// A number, string or constant; nothing where none may stand.
+    fn leaf(term: Term) -> Option<Self>;
+
+    /// A function of at least one argument.
+    fn function(name: Name, args: Vec<Self>) -> Self;
+
+    /// An open place at the beginning of a text, and what follows it.
+    fn open(_text: &str) -> Option<(Self, &str)> {
+        None
+    }
+
+    /// Reads the whole of a text.
+    fn read(text: &str) -> Result<Self, TermError> {
         check_depth(text)?;
-        match delimited(multispace0, term, multispace0).parse(text) {
+        let syntax = |expected, rest: &str| TermError::Syntax { expected, at: text.chars().count().saturating_sub(rest.chars().count()) };
+        match delimited(multispace0, term::<Self>, multispace0).parse(text) {
             Ok((_, Err(e))) => Err(e),
             Ok(("", t)) => t,
-            Ok((rest, _)) => Err(syntax("the end of the term", text, rest)),
-            Err(nom::Err::Error(e) | nom::Err::Failure(e)) => Err(syntax("a term", text, e.input)),
-            Err(nom::Err::Incomplete(_)) => Err(syntax("a term", text, "")),
+            Ok((rest, _)) => Err(syntax("the end of the term", rest)),
+            Err(nom::Err::Error(e) | nom::Err::Failure(e)) => Err(match e.code {
+                ErrorKind::Char => syntax("a comma or a closing bracket", e.input),
+                ErrorKind::Eof => syntax("a closing quote", e.input),
+                _ => syntax(Self::EXPECTED, e.input),
+            }),
+            Err(nom::Err::Incomplete(_)) => Err(syntax(Self::EXPECTED, "")),
         }
+    }
+}
+
+impl Read for Term {
+    const EXPECTED: &'static str = "a term";
+
+    fn leaf(term: Term) -> Option<Self> {
+        Some(term)
+    }
+
+    fn function(name: Name, args: Vec<Self>) -> Self {
+        Self::Fun(name, args)
     }
 }
 
@@ -160,15 +204,41 @@ fn check_depth(text: &str) -> Result<(), TermError> {
     Ok(())
 }
 
-fn syntax(expected: &'static str, whole: &str, rest: &str) -> TermError {
-    let at = whole.chars().count().saturating_sub(rest.chars().count());
-    TermError::Syntax { expected, at }
-}
-
 type Parsed<'a, T> = IResult<&'a str, Result<T, TermError>>;
 
-fn term(i: &str) -> Parsed<'_, Term> {
-    alt((number, string, function)).parse(i)
+fn term<T: Read>(i: &str) -> Parsed<'_, T> {
+    if let Some((open, rest)) = T::open(i) {
+        return Ok((rest, Ok(open)));
+    }
+    let leaf = |rest, t: Result<Term, TermError>| match t.map(T::leaf) {
+        Ok(None) => Err(no_term(i, ErrorKind::Verify)),
+        Ok(Some(t)) => Ok((rest, Ok(t))),
+        Err(e) => Ok((rest, Err(e))),
+    };
+    match i.chars().next() {
+        Some('"') => return string(i).and_then(|(rest, t)| leaf(rest, Ok(t))),
+        Some('-' | '0'..='9') => return number(i).and_then(|(rest, t)| leaf(rest, t)),
+        _ => {}
+    }
+    let (rest, name) = identifier(i)?;
+    let Some(mut rest) = rest.strip_prefix('(') else { return leaf(rest, Ok(Term::constant(name))) };
+    let mut args = Vec::new();
+    loop {
+        let (after, arg) = delimited(multispace0, term::<T>, multispace0).parse(rest)?;
+        match arg {
+            Ok(t) => args.push(t),
+            Err(e) => return Ok((after, Err(e))),
+        }
+        let (after, sep) = alt((char(','), char(')'))).parse(after)?;
+        rest = after;
+        if sep == ')' {
+            return Ok((rest, Ok(T::function(name.into(), args))));
+        }
+    }
+}
+
+fn no_term(at: &str, code: ErrorKind) -> nom::Err<nom::error::Error<&str>> {
+    nom::Err::Error(nom::error::Error::new(at, code))
 }
 
 fn number(i: &str) -> Parsed<'_, Term> {
@@ -177,20 +247,20 @@ fn number(i: &str) -> Parsed<'_, Term> {
     Ok((rest, value))
 }
 
-fn string(i: &str) -> Parsed<'_, Term> {
+fn string(i: &str) -> IResult<&str, Term> {
     let (mut rest, _) = char('"').parse(i)?;
     let mut text = String::new();
     loop {
         let mut chars = rest.chars();
         match chars.next() {
-            Some('"') => return Ok((chars.as_str(), Ok(Term::Str(text.into())))),
+            Some('"') => return Ok((chars.as_str(), Term::Str(text.into()))),
             Some('\\') => match chars.next() {
                 Some('n') => text.push('\n'),
                 Some(c @ ('"' | '\\')) => text.push(c),
-                _ => return Err(nom::Err::Error(nom::error::Error::new(rest, nom::error::ErrorKind::Escaped))),
+                _ => return Err(no_term(rest, ErrorKind::Escaped)),
             },
             Some(c) => text.push(c),
-            None => return Err(nom::Err::Error(nom::error::Error::new(rest, nom::error::ErrorKind::Char))),
+            None => return Err(no_term(rest, ErrorKind::Eof)),
         }
         rest = chars.as_str();
     }
@@ -199,26 +269,6 @@ fn string(i: &str) -> Parsed<'_, Term> {
 fn identifier(i: &str) -> IResult<&str, &str> {
     recognize((take_while(|c| c == '_'), satisfy(|c: char| c.is_ascii_lowercase()), take_while(|c: char| c.is_ascii_alphanumeric() || c == '_' || c == '\'')))
         .parse(i)
-}
-
-fn function(i: &str) -> Parsed<'_, Term> {
-    let (rest, name) = identifier(i)?;
-    let Some(mut rest) = rest.strip_prefix('(') else {
-        return Ok((rest, Ok(Term::constant(name))));
-    };
-    let mut args = Vec::new();
-    loop {
-        let (after, arg) = delimited(multispace0, term, multispace0).parse(rest)?;
-        match arg {
-            Ok(t) => args.push(t),
-            Err(e) => return Ok((after, Err(e))),
-        }
-        let (after, sep) = alt((char(','), char(')'))).parse(after)?;
-        rest = after;
-        if sep == ')' {
-            return Ok((rest, Ok(Term::Fun(name.into(), args))));
-        }
-    }
 }
 
 impl fmt::Display for Term {

@@ -9,7 +9,7 @@ use serde_saphyr::Spanned;
 
 use super::{ActionForm, Arg, Example, FactDecl, FunctionDecl, InputForm, Ontology, Parameter, Role, Scope, Setting, Sort, StandIn};
 use crate::diag::{Diagnostic, Origin, Source, did_you_mean};
-use crate::term::{Atom, Name, Term};
+use crate::term::{Atom, Name, Read, Term};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -361,11 +361,9 @@ impl Reader<'_> {
     }
 
     fn form(&mut self, text: &str, origin: &Origin) -> Option<(Name, Vec<Arg>)> {
-        let mut rest = text.trim();
-        let parsed = arg(&mut rest).filter(|_| rest.trim().is_empty());
-        let (name, args) = match parsed {
-            Some(Arg::Fun(n, args)) => (n, args),
-            Some(Arg::Literal(Term::Const(n))) => (n, vec![]),
+        let (name, args) = match Arg::read(text) {
+            Ok(Arg::Fun(n, args)) => (n, args),
+            Ok(Arg::Literal(Term::Const(n))) => (n, vec![]),
             _ => {
                 self.diagnostics.push(
                     Diagnostic::error("O003", origin.clone(), format!("`{text}` is no form"))
@@ -400,30 +398,20 @@ fn sorts_of(arg: &Arg) -> Vec<&Name> {
     }
 }
 
-fn arg(rest: &mut &str) -> Option<Arg> {
-    *rest = rest.trim_start();
-    let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(rest.len());
-    let word = rest.get(..end).filter(|w| !w.is_empty())?;
-    *rest = rest.get(end..)?.trim_start();
-    if word.starts_with(|c: char| c.is_ascii_uppercase()) {
-        return Some(Arg::Sort(word.into()));
+impl Read for Arg {
+    const EXPECTED: &'static str = "a sort in capitals, a constant or a number";
+
+    fn leaf(term: Term) -> Option<Self> {
+        (!matches!(term, Term::Str(_))).then_some(Self::Literal(term))
     }
-    if let Ok(n) = word.parse() {
-        return Some(Arg::Literal(Term::Int(n)));
+
+    fn function(name: Name, args: Vec<Self>) -> Self {
+        Self::Fun(name, args)
     }
-    let Some(mut inner) = rest.strip_prefix('(') else {
-        return Some(Arg::Literal(Term::constant(word)));
-    };
-    let mut args = vec![];
-    loop {
-        args.push(arg(&mut inner)?);
-        inner = inner.trim_start();
-        if let Some(after) = inner.strip_prefix(',') {
-            inner = after;
-        } else {
-            *rest = inner.strip_prefix(')')?;
-            return Some(Arg::Fun(word.into(), args));
-        }
+
+    fn open(text: &str) -> Option<(Self, &str)> {
+        let (word, rest) = crate::term::pattern::word(text);
+        word.starts_with(|c: char| c.is_ascii_uppercase()).then(|| (Self::Sort(word.into()), rest))
     }
 }
 

@@ -5,17 +5,16 @@
 //! sentence, several things missing for one reason one apology, and the lines of an order one read-back.
 
 mod load;
-pub mod pattern;
 pub mod text;
 
 use rustc_hash::FxHashMap;
 
-use self::pattern::{Bindings, Pattern, Value};
 use self::text::{Expression, Lists, Scope, Text, Words, counted};
 use super::english;
 use super::{Render, Say, Tone};
 use crate::diag::{Diagnostic, Origin, Source};
 use crate::ontology::Ontology;
+use crate::term::pattern::{Bindings, Pattern, Value};
 use crate::term::{Atom, Name};
 use crate::text::{CURRENCIES, shown};
 

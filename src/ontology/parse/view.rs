@@ -3,8 +3,9 @@
 use serde::Deserialize;
 use serde_saphyr::Spanned;
 
-use super::{Arg, Diagnostic, Name, Origin, Reader, Sort, arg};
+use super::{Arg, Diagnostic, Name, Origin, Reader, Sort};
 use crate::ontology::shape::{Field, Keys, Lines, Shape, ValueSort, template_error};
+use crate::term::Read;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -143,8 +144,8 @@ impl Reader<'_> {
     #[expect(clippy::option_option, reason = "wrong and left out are two things")]
     fn like(&mut self, form: Option<&str>, like: &str, origin: &Origin) -> Option<Option<(Name, Option<Name>)>> {
         let Some(text) = form else { return Some(None) };
-        let outline = |text: &str| match arg(&mut &*text) {
-            Some(Arg::Fun(name, args)) => {
+        let outline = |text: &str| match Arg::read(text) {
+            Ok(Arg::Fun(name, args)) => {
                 let inner = args.iter().map(|a| if let Arg::Fun(_, more) = a { more.len() } else { 0 }).collect::<Vec<_>>();
                 let wrap = args.iter().find_map(|a| if let Arg::Fun(w, _) = a { Some(w.clone()) } else { None });
                 Some((name, wrap, inner))

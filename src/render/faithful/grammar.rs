@@ -9,8 +9,8 @@ use super::phrase::{Among, Form, Part, Shape, Slot, among, phrase};
 use super::words::{self, Phrase};
 use crate::diag::{Diagnostic, Source};
 use crate::render::Say;
-use crate::render::templates::pattern::{Bindings, Pattern, Value};
 use crate::render::templates::text::Words;
+use crate::term::pattern::{Bindings, Pattern, Value};
 use crate::term::{Atom, Name, Term};
 
 /// A set of actions, by their place in the reply, and above them of sentences of the template.

@@ -6,13 +6,13 @@ use rustc_hash::FxHashMap;
 use serde::Deserialize;
 use serde_saphyr::Spanned;
 
-use super::pattern::Pattern;
 use super::text::{Expression, FILTERS, Phrase, Text, TextError, Wording, Words};
 use super::{Group, Output, Rule, Templates};
 use crate::diag::{Diagnostic, Origin, Source, did_you_mean};
 use crate::ontology::parse::line_span;
 use crate::ontology::{Arg, Ontology, Sort};
 use crate::render::english::Nouns;
+use crate::term::Pattern;
 use crate::term::{Name, Term};
 
 #[derive(Deserialize)]

@@ -5,8 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use super::pattern::{Bindings, Pattern, Value};
 use crate::render::english::{self, Nouns};
+use crate::term::pattern::{Bindings, Pattern, Value};
 use crate::term::{Name, Term};
 
 /// A compiled text.

@@ -1,7 +1,8 @@
 //! Templates: predicates with variables and holes, as patterns mean them and as `after` asks for them.
 
 use super::grammar::variable;
-use crate::term::{Atom, Name, Term};
+use crate::term::pattern::word;
+use crate::term::{Atom, Name, Pattern, Read, Term};
 
 /// An argument of a template.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,10 +37,11 @@ pub fn parse_templates(text: &str, vars: &mut Vec<String>) -> Result<Vec<Templat
         if part.trim().is_empty() {
             continue;
         }
-        let marked = mark(&part);
-        let atom = Atom::parse(&marked).map_err(|e| format!("`{}`: {e}", part.trim()))?;
-        let args = atom.args.iter().map(|a| slot(a, vars)).collect::<Result<_, _>>()?;
-        out.push(Template { name: atom.name, args });
+        let wrong = |e: &dyn std::fmt::Display| format!("`{}`: {e}", part.trim());
+        let open = Open::read(&part).map_err(|e| wrong(&e))?.0;
+        let (name, args) = open.head().ok_or_else(|| wrong(&"expected a predicate"))?;
+        let args = args.iter().map(|a| slot(a, vars)).collect::<Result<_, _>>()?;
+        out.push(Template { name: name.into(), args });
     }
     Ok(out)
 }
@@ -58,67 +60,43 @@ fn split_outside_quotes(text: &str) -> Vec<String> {
     parts
 }
 
-/// Rewrites variables and holes as constants that the term parser accepts.
-fn mark(text: &str) -> String {
-    let mut out = String::new();
-    let mut quoted = false;
-    let mut previous = ' ';
-    let mut chars = text.chars().peekable();
-    while let Some(c) = chars.next() {
-        quoted ^= c == '"';
-        let starts = !previous.is_alphanumeric() && previous != '_';
-        match c {
-            '$' if !quoted => {
-                let mut name = String::new();
-                while let Some(&n) = chars.peek() {
-                    if n.is_alphanumeric() || n == '_' {
-                        name.push(n);
-                        chars.next();
-                    } else {
-                        break;
-                    }
-                }
-                let rest: String = chars.clone().take(6).collect();
-                if rest == ".count" {
-                    for _ in 0..6 {
-                        chars.next();
-                    }
-                    out.push_str(&format!("count__{name}"));
-                } else if chars.peek() == Some(&'?') {
-                    chars.next();
-                    out.push_str(&format!("maybe__{name}"));
-                } else {
-                    out.push_str(&format!("var__{name}"));
-                }
-            }
-            '@' if !quoted => out.push_str("hole__"),
-            '_' if !quoted && starts && chars.peek().is_none_or(|n| !n.is_alphanumeric() && *n != '_') => out.push_str("any__"),
-            c if !quoted && starts && c.is_ascii_uppercase() => {
-                out.push_str("var__");
-                out.push(c);
-            }
-            c => out.push(c),
-        }
-        previous = c;
+/// A pattern in which `$x`, `$x.count`, `$x?` and `@` are open, too.
+struct Open(Pattern);
+
+impl Read for Open {
+    const EXPECTED: &'static str = Pattern::EXPECTED;
+
+    fn leaf(term: Term) -> Option<Self> {
+        Pattern::leaf(term).map(Self)
     }
-    out
+
+    fn function(name: Name, args: Vec<Self>) -> Self {
+        Self(Pattern::Fun(name, args.into_iter().map(|a| a.0).collect()))
+    }
+
+    fn open(text: &str) -> Option<(Self, &str)> {
+        if let Some(rest) = text.strip_prefix('@') {
+            return Some((Self(Pattern::Var("@".into())), rest));
+        }
+        let Some(after) = text.strip_prefix('$') else { return Pattern::open(text).map(|(p, rest)| (Self(p), rest)) };
+        let rest = word(after).1;
+        let rest = rest.strip_prefix(".count").or_else(|| rest.strip_prefix('?')).unwrap_or(rest);
+        let name = after.strip_suffix(rest).unwrap_or(after);
+        Some((Self(Pattern::Var(name.into())), rest))
+    }
 }
 
-fn slot(term: &Term, vars: &mut Vec<String>) -> Result<Slot, String> {
-    Ok(match term {
-        Term::Const(c) if &**c == "hole__" => Slot::Hole,
-        Term::Const(c) if &**c == "any__" => Slot::Any,
-        Term::Const(c) if c.starts_with("maybe__") => {
-            let name = c.strip_prefix("maybe__").unwrap_or("");
-            if vars.iter().any(|v| v == name) { Slot::Var(variable(vars, name)?) } else { Slot::Hole }
-        }
-        Term::Const(c) => match (c.strip_prefix("var__"), c.strip_prefix("count__")) {
-            (Some(v), _) => Slot::Var(variable(vars, v)?),
-            (_, Some(v)) => Slot::Count(variable(vars, v)?),
-            _ => Slot::Term(term.clone()),
+fn slot(open: &Pattern, vars: &mut Vec<String>) -> Result<Slot, String> {
+    Ok(match open {
+        Pattern::Any => Slot::Any,
+        Pattern::Literal(t) => Slot::Term(t.clone()),
+        Pattern::Fun(f, args) => Slot::Fun(f.clone(), args.iter().map(|a| slot(a, vars)).collect::<Result<_, _>>()?),
+        Pattern::Var(v) => match (v.strip_suffix(".count"), v.strip_suffix('?')) {
+            _ if &**v == "@" => Slot::Hole,
+            (Some(name), _) => Slot::Count(variable(vars, name)?),
+            (_, Some(name)) if !vars.iter().any(|v| v == name) => Slot::Hole,
+            (_, name) => Slot::Var(variable(vars, name.unwrap_or(v))?),
         },
-        Term::Fun(f, args) => Slot::Fun(f.clone(), args.iter().map(|a| slot(a, vars)).collect::<Result<_, _>>()?),
-        t => Slot::Term(t.clone()),
     })
 }
 

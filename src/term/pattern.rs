@@ -1,6 +1,6 @@
 //! Patterns over action and input atoms: `confirm(order, X)`, with variables in capitals and `_` for anything.
 
-use crate::term::{Atom, Name, Term};
+use super::{Atom, Name, Read, Term, TermError};
 
 /// What an atom or a term must look like, and which of its parts get a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,9 +30,11 @@ pub enum Value {
 impl Pattern {
     /// Reads a pattern; the error names what was expected.
     pub fn parse(text: &str) -> Result<Self, &'static str> {
-        let mut rest = text;
-        let pattern = pattern(&mut rest, 0)?;
-        if rest.trim().is_empty() { Ok(pattern) } else { Err("the end of the pattern") }
+        Self::read(text).map_err(|e| match e {
+            TermError::Syntax { expected, .. } => expected,
+            TermError::NumberTooLarge(_) => "a number of 32 bits",
+            TermError::TooDeep => "a pattern that nests less",
+        })
     }
 
     /// Predicate name and arguments, if the pattern is one of an atom.
@@ -100,46 +102,27 @@ impl Pattern {
     }
 }
 
-fn pattern(rest: &mut &str, depth: usize) -> Result<Pattern, &'static str> {
-    if depth > crate::term::MAX_DEPTH {
-        return Err("a pattern that nests less");
+impl Read for Pattern {
+    const EXPECTED: &'static str = "a predicate, a variable in capitals or `_`";
+
+    fn leaf(term: Term) -> Option<Self> {
+        Some(Self::Literal(term))
     }
-    *rest = rest.trim_start();
-    if rest.starts_with('"') {
-        let end = rest.char_indices().skip(1).find(|(i, c)| *c == '"' && !rest.get(..*i).unwrap_or("").ends_with('\\')).ok_or("a closing quote")?.0;
-        let (text, after) = rest.split_at(end + 1);
-        *rest = after;
-        return Term::parse(text).map(Pattern::Literal).map_err(|_| "a string");
+
+    fn function(name: Name, args: Vec<Self>) -> Self {
+        Self::Fun(name, args)
     }
-    let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '-')).unwrap_or(rest.len());
-    let (word, after) = rest.split_at(end);
-    *rest = after.trim_start();
-    if word == "_" {
-        return Ok(Pattern::Any);
+
+    fn open(text: &str) -> Option<(Self, &str)> {
+        let (word, rest) = word(text);
+        let open = if word == "_" { Self::Any } else { Self::Var(word.starts_with(|c: char| c.is_ascii_uppercase()).then(|| word.into())?) };
+        Some((open, rest))
     }
-    if word.starts_with(|c: char| c.is_ascii_uppercase()) {
-        return Ok(Pattern::Var(word.into()));
-    }
-    if let Ok(n) = word.parse() {
-        return Ok(Pattern::Literal(Term::Int(n)));
-    }
-    if !word.starts_with(|c: char| c.is_ascii_lowercase()) {
-        return Err("a predicate, a variable in capitals or `_`");
-    }
-    let Some(mut inner) = rest.strip_prefix('(') else {
-        return Ok(Pattern::Literal(Term::constant(word)));
-    };
-    let mut args = vec![];
-    loop {
-        args.push(pattern(&mut inner, depth + 1)?);
-        inner = inner.trim_start();
-        if let Some(after) = inner.strip_prefix(',') {
-            inner = after;
-        } else {
-            *rest = inner.strip_prefix(')').ok_or("a comma or a closing bracket")?;
-            return Ok(Pattern::Fun(word.into(), args));
-        }
-    }
+}
+
+/// The letters, digits and underscores that a text begins with, and what follows them.
+pub fn word(text: &str) -> (&str, &str) {
+    text.split_at(text.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(text.len()))
 }
 
 #[cfg(test)]
