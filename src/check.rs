@@ -123,7 +123,7 @@ pub fn loose(sources: &[Source]) -> Vec<Diagnostic> {
     for s in sources {
         if s.name.ends_with(".lp") {
             let (statements, _) = parse_rules(s);
-            let facts_only = statements.iter().all(|s| matches!(&s.kind, Kind::Rule { head: crate::reason::syntax::Head::Atom(p), body } if body.is_empty() && p.args.iter().all(|a| facts::ground(a).is_some())));
+            let facts_only = statements.iter().all(|s| matches!(&s.kind, Kind::Rule { head: crate::reason::syntax::Head::Atom(p), body } if body.is_empty() && p.args.iter().all(|a| a.ground().is_some())));
             if facts_only && !statements.is_empty() && !s.name.starts_with("rules/") { parts.facts.push(s.clone()) } else { programs.push(s.clone()) }
         } else if s.text.lines().any(|l| l.starts_with("sorts:")) {
             parts.ontology = Some(s.clone());

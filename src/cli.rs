@@ -2,6 +2,7 @@
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "the command line speaks to a terminal")]
 
+mod agents;
 mod bench;
 mod chat;
 mod check;
@@ -11,9 +12,13 @@ mod facts;
 mod flow;
 mod refine;
 mod replay;
+#[cfg(feature = "serve")]
+mod serve;
 mod step;
 mod store;
 mod test;
+#[cfg(feature = "serve")]
+mod token;
 mod train;
 mod understand;
 mod used;
@@ -64,6 +69,12 @@ enum Command {
     Bench(bench::Arguments),
     /// Change a flow by a remark, by failed dialogues or a patch, or draft one from prose; weighed before it is written.
     Refine(refine::Arguments),
+    /// Serve conversations over HTTP.
+    #[cfg(feature = "serve")]
+    Serve(serve::Arguments),
+    /// Make, rotate, revoke and list operators' tokens for a service.
+    #[cfg(feature = "serve")]
+    Token(token::Arguments),
     /// Decide every turn of a store again and compare.
     Replay(replay::Arguments),
 }
@@ -107,6 +118,10 @@ fn run(command: Command) -> Result<bool, common::Failure> {
         Command::Train(a) => train::run(&a),
         Command::Bench(a) => bench::run(&a),
         Command::Refine(a) => refine::run(&a),
+        #[cfg(feature = "serve")]
+        Command::Serve(a) => serve::run(&a),
+        #[cfg(feature = "serve")]
+        Command::Token(a) => token::run(&a),
         Command::Replay(a) => replay::run(&a),
     }
 }

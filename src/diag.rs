@@ -79,6 +79,9 @@ pub struct Diagnostic {
     pub severity: Severity,
     /// What is wrong.
     pub message: String,
+    /// The way there through what the author wrote, such as `main.steps.2.if`, for languages that have one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
     /// Where.
     pub origin: Origin,
     /// What the marked place is, if the message does not say.
@@ -90,7 +93,7 @@ pub struct Diagnostic {
 impl Diagnostic {
     /// An error at a place.
     pub fn error(code: &'static str, origin: Origin, message: impl Into<String>) -> Self {
-        Self { code, severity: Severity::Error, message: message.into(), origin, label: None, help: None }
+        Self { code, severity: Severity::Error, message: message.into(), path: None, origin, label: None, help: None }
     }
 
     /// A warning at a place.

@@ -20,7 +20,7 @@ use crate::term::{Atom, Name, Term};
 pub use files::Files;
 
 /// What a turn brings beside the stored facts, as the rules see it.
-pub const TURN_PREDICATES: [(&str, usize); 18] = [
+pub const TURN_PREDICATES: &[(&str, usize)] = &[
     ("in", 2),
     ("heard", 2),
     ("walk", 2),
@@ -236,24 +236,13 @@ pub fn read_facts(source: &Source) -> (Vec<Atom>, Vec<Diagnostic>) {
             found.push(Diagnostic::error("D003", s.origin.clone(), "a fact file holds facts only").help("move rules to the folder rules/"));
             continue;
         };
-        let args: Option<Vec<Term>> = pattern.args.iter().map(expr_to_term).collect();
+        let args: Option<Vec<Term>> = pattern.args.iter().map(Expr::ground).collect();
         match args {
             Some(args) if body.is_empty() => atoms.push(Atom { name: pattern.name.clone(), args }),
             _ => found.push(Diagnostic::error("D003", s.origin.clone(), "a fact file holds ground facts only").help("move rules to the folder rules/")),
         }
     }
     (atoms, found)
-}
-
-fn expr_to_term(e: &Expr) -> Option<Term> {
-    match e {
-        Expr::Int(n) => Some(Term::Int(*n)),
-        Expr::Const(n) => Some(Term::Const(n.clone())),
-        Expr::Str(n) => Some(Term::Str(n.clone())),
-        Expr::Neg(inner) => expr_to_term(inner).and_then(|t| t.as_int()).and_then(i32::checked_neg).map(Term::Int),
-        Expr::Fun(n, args) if !n.is_empty() => Some(Term::Fun(n.clone(), args.iter().map(expr_to_term).collect::<Option<_>>()?)),
-        _ => None,
-    }
 }
 
 /// Without templates nothing could be said.

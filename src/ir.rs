@@ -5,13 +5,19 @@
 
 pub mod graph;
 pub mod guard;
+pub mod kind;
+pub mod pattern;
 pub mod script;
 pub mod standing;
 pub mod value;
 
+use std::path::PathBuf;
+
 use crate::diag::Origin;
 use crate::term::Atom;
 use guard::Guard;
+use kind::Kind;
+use value::Given;
 
 /// What somebody wrote in one of the authoring languages.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,8 +32,21 @@ pub struct Program {
     pub functions: Vec<Function>,
     /// What must hold before something is done.
     pub constraints: Vec<Constraint>,
+    /// What stands beside its text.
+    pub project: Project,
     /// Where it was written.
     pub origin: Origin,
+}
+
+/// What a program has beside its text.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Project {
+    /// The folder that its functions run in, if it is one.
+    pub folder: Option<PathBuf>,
+    /// Files with functions, each a module of its own.
+    pub python: Vec<PathBuf>,
+    /// Names of the environment's variables that functions see.
+    pub environment: Vec<String>,
 }
 
 /// Somebody who takes part in conversations.
@@ -37,12 +56,47 @@ pub struct Agent {
     pub name: String,
     /// What it is for, as far as its author says it.
     pub about: String,
-    /// What it works on: the names of its values.
-    pub args: Vec<String>,
+    /// What it works on.
+    pub args: Vec<Arg>,
     /// How it decides what to do next.
     pub body: Body,
+    /// Steps that come before its body, once an activation; the first block is entered. Empty if there are none, and for scripts.
+    pub opening: Vec<script::Block>,
+    /// What is done when it gives up.
+    pub fallback: Option<Policy>,
+    /// What is done when nothing more is to be done.
+    pub exit: Option<Policy>,
     /// Where it was written.
     pub origin: Origin,
+}
+
+/// A value that an agent works on.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Arg {
+    /// Its name.
+    pub name: String,
+    /// What it is, as far as its author says it.
+    pub about: String,
+    /// The program compares it with numbers and booleans only, so a text that spells one is taken for it when it is said.
+    pub spelled: bool,
+}
+
+impl Arg {
+    /// A value of this name.
+    pub fn named(name: &str) -> Self {
+        Self { name: name.to_owned(), ..Self::default() }
+    }
+}
+
+/// What is done in a case that an author provides for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Policy {
+    /// This agent takes over.
+    Agent(String),
+    /// What is said is worded after this.
+    Words(String),
+    /// What is usual.
+    Usual,
 }
 
 /// How an agent decides what to do next.
@@ -61,10 +115,51 @@ pub enum Body {
         /// The functions that it may propose to call.
         uses: Vec<String>,
     },
-    /// By what is found among questions with their answers.
-    Know(Vec<(String, String)>),
-    /// By choosing who of these answers.
-    Team(Vec<String>),
+    /// By what is found.
+    Know {
+        /// Questions with their answers.
+        questions: Vec<(String, String)>,
+        /// Passages of documents.
+        passages: Vec<Passage>,
+        /// Addresses that are read when they are first needed.
+        addresses: Vec<String>,
+    },
+    /// By choosing who answers.
+    Team {
+        /// How to choose, in its author's words.
+        prompt: String,
+        /// Who can answer.
+        members: Vec<Member>,
+    },
+}
+
+/// Part of a document.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Passage {
+    /// Its words.
+    pub text: String,
+    /// The document.
+    pub from: String,
+}
+
+/// Somebody who answers in a team.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Member {
+    /// The agent.
+    pub agent: String,
+    /// What its arguments have to do with those of the team.
+    pub binds: Vec<(String, Bind)>,
+    /// Where it was written.
+    pub origin: Origin,
+}
+
+/// What an argument of a member has to do with the team's.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Bind {
+    /// It is this argument of the team, both ways.
+    Is(String),
+    /// It reads this while it has no value of its own; a path is of the team.
+    Reads(Given),
 }
 
 /// A function of the outside world.
@@ -72,16 +167,35 @@ pub enum Body {
 pub struct Function {
     /// Its name.
     pub name: String,
-    /// Inputs and their types as the author wrote them.
-    pub inputs: Vec<(String, String)>,
-    /// Inputs without which it cannot be called.
-    pub required: Vec<String>,
+    /// What it does, as far as its author says it.
+    pub about: String,
+    /// Its inputs.
+    pub inputs: Vec<Input>,
+    /// It takes inputs of any other name, too.
+    pub open: bool,
     /// What it gives back.
     pub outputs: Vec<String>,
     /// Calling it twice does no more than calling it once.
     pub idempotent: bool,
+    /// Whoever proposes the call, the speaker is asked before.
+    pub confirm: bool,
+    /// The longest it may take, if not what is usual.
+    pub timeout_ms: Option<u64>,
+    /// The file of the project that defines it, if it is written in Python.
+    pub python: Option<PathBuf>,
     /// Where a result says that what was wished cannot be.
     pub refuses: Option<Guard>,
+}
+
+/// An input of a function.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Input {
+    /// Its name.
+    pub name: String,
+    /// What it may be.
+    pub kind: Kind,
+    /// The function cannot be called without it.
+    pub required: bool,
 }
 
 /// Something that must hold before a function is called.
@@ -98,7 +212,17 @@ pub struct Constraint {
 impl Program {
     /// The agent that a conversation begins with.
     pub fn first(&self) -> Option<&Agent> {
-        self.agents.iter().find(|a| a.name == self.entry)
+        self.agent(&self.entry)
+    }
+
+    /// An agent by its name.
+    pub fn agent(&self, name: &str) -> Option<&Agent> {
+        self.agents.iter().find(|a| a.name == name)
+    }
+
+    /// A function by its name.
+    pub fn function(&self, name: &str) -> Option<&Function> {
+        self.functions.iter().find(|f| f.name == name)
     }
 
     /// The graph of the first agent, if it has one.

@@ -32,4 +32,6 @@ pub mod ir;
 pub mod lang;
 pub mod check;
 pub mod eval;
+#[cfg(feature = "serve")]
+pub mod serve;
 pub mod cli;

@@ -270,6 +270,11 @@ impl Ontology {
         self.roles.get(role).is_some_and(|r| r.may_change.iter().any(|(scope, _)| *scope == Scope::Kb))
     }
 
+    /// Whether anybody may speak in a role: it changes nothing for others.
+    pub fn is_for_anybody(&self, role: &str) -> bool {
+        self.roles.get(role).is_some_and(|r| r.may_change.iter().all(|(scope, _)| *scope == Scope::Session))
+    }
+
     /// Whether `term` is of the sort.
     pub fn is_of(&self, term: &Term, sort: &str) -> bool {
         match (self.sorts.get(sort), term) {

@@ -327,6 +327,38 @@ impl std::str::FromStr for Atom {
     }
 }
 
+/// Atoms in one line.
+pub fn in_line(atoms: &[Atom]) -> String {
+    atoms.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
+}
+
+/// Splits `a(1,2), b. c` at commas, points and blanks outside parentheses and quotes.
+pub fn split_atoms(text: &str) -> Vec<String> {
+    let (mut out, mut current, mut depth, mut in_string, mut escaped) = (vec![], String::new(), 0i32, false, false);
+    for c in text.chars() {
+        let between = depth <= 0 && !in_string && (c == ',' || c == '.' || c == ';' || c.is_whitespace());
+        if between {
+            if !current.is_empty() {
+                out.push(std::mem::take(&mut current));
+            }
+            continue;
+        }
+        match c {
+            _ if escaped => escaped = false,
+            '\\' if in_string => escaped = true,
+            '"' => in_string = !in_string,
+            '(' if !in_string => depth += 1,
+            ')' if !in_string => depth -= 1,
+            _ => {}
+        }
+        current.push(c);
+    }
+    if !current.is_empty() {
+        out.push(current);
+    }
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -3,6 +3,7 @@
 //! A turn is one or more rounds. A round admits what was heard, or takes in what calls gave, and decides; the [`host`] fetches what a round is
 //! decided on, commits what comes of it, makes its calls and goes on with the next round until nothing is left to do but wait; then it says it.
 
+pub mod answers;
 pub mod audit;
 pub mod bases;
 pub mod calls;

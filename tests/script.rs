@@ -10,9 +10,10 @@ use duologue::diag::Origin;
 use duologue::domain::{Domain, Files};
 use duologue::facts::{CommitRule, SessionKey, Store, open_store};
 use duologue::ir::guard::{Compare, Guard};
-use duologue::ir::script::{Block, Given, Step, StepKind};
-use duologue::ir::value::{Path, Value};
-use duologue::ir::{Agent, Body, Function, Program};
+use duologue::ir::kind::Kind;
+use duologue::ir::script::{Block, Callee, Step, StepKind, Way};
+use duologue::ir::value::{Given, Path, Value};
+use duologue::ir::{Agent, Arg, Body, Function, Input, Program, Project};
 use duologue::lang;
 use duologue::ontology::Scope;
 use duologue::turn::replay::Replay;
@@ -24,12 +25,20 @@ fn at(line: u32) -> Origin {
 
 /// A block whose steps stand one a line from `line` on.
 fn block(name: &str, line: u32, steps: Vec<StepKind>) -> Block {
-    let steps = (line + 1..).zip(steps).map(|(line, kind)| Step { kind, origin: at(line) }).collect();
-    Block { name: name.to_owned(), steps, origin: at(line) }
+    let steps = (line + 1..).zip(steps).map(|(line, kind)| Step { id: String::new(), kind, origin: at(line) }).collect();
+    Block { name: name.to_owned(), steps, within: None, origin: at(line) }
 }
 
 fn say(text: &str) -> StepKind {
     StepKind::Say(text.to_owned())
+}
+
+fn jump(to: &str) -> StepKind {
+    StepKind::Jump { to: to.to_owned(), tries: None }
+}
+
+fn way(guard: Guard, to: &str) -> Way {
+    Way { guard, tries: None, to: to.to_owned() }
 }
 
 fn people(how: Compare, n: i64) -> Guard {
@@ -44,18 +53,18 @@ fn boats() -> Program {
         StepKind::Label("ask".into()),
         say("How many are you?"),
         StepKind::Wait,
-        StepKind::Choose(vec![(Guard::Not(Box::new(Guard::Known(Path::named("people")))), "unheard".into()), (people(Compare::More, 8), "too many".into())]),
-        StepKind::Set("party".into(), given("people")),
-        StepKind::Call { function: "book".into(), with: vec![("seats".into(), given("party"))] },
-        StepKind::Choose(vec![(Guard::Known(Path { function: Some("book".into()), name: "boat".into() }), "booked".into())]),
-        StepKind::Choose(vec![(Guard::Not(Box::new(Guard::Known(Path::named("boat")))), "sorry".into())]),
+        StepKind::Choose(vec![way(Guard::Not(Box::new(Guard::Known(Path::named("people")))), "unheard"), way(people(Compare::More, 8), "too many")]),
+        StepKind::Set(vec![(Path::named("party"), given("people"))]),
+        StepKind::Call { who: Callee::Function("book".into()), with: vec![("seats".into(), given("party"))] },
+        StepKind::Choose(vec![way(Guard::Known(Path::of("book", "boat")), "booked")]),
+        StepKind::Choose(vec![way(Guard::Not(Box::new(Guard::Known(Path::named("boat")))), "sorry")]),
         say("Goodbye."),
     ];
-    let unheard = vec![say("I did not get that."), StepKind::Jump("ask".into())];
-    let too_many = vec![say("${people} are too many, eight at most."), StepKind::Set("people".into(), Given::Is(Value::None)), StepKind::Jump("ask".into())];
-    let booked = vec![say("Boat ${book.boat} is yours, for ${party}."), StepKind::Return, say("Never said.")];
-    let sorry = vec![say("No boat is free."), StepKind::Jump("again".into())];
-    let again = vec![say("Shall I try once more?"), StepKind::Wait, StepKind::Jump("main".into())];
+    let unheard = vec![say("I did not get that."), jump("ask")];
+    let too_many = vec![say("${people} are too many, eight at most."), StepKind::Set(vec![(Path::named("people"), Given::Is(Value::None))]), jump("ask")];
+    let booked = vec![say("Boat ${book.boat} is yours, for ${party}."), StepKind::Return { success: true, message: String::new() }, say("Never said.")];
+    let sorry = vec![say("No boat is free."), jump("again")];
+    let again = vec![say("Shall I try once more?"), StepKind::Wait, jump("main")];
     let blocks = vec![
         block("main", 1, main),
         block("unheard", 20, unheard),
@@ -64,9 +73,31 @@ fn boats() -> Program {
         block("sorry", 50, sorry),
         block("again", 60, again),
     ];
-    let agent = Agent { name: "hire".into(), about: String::new(), args: vec!["people".into()], body: Body::Script(blocks), origin: at(1) };
-    let book = Function { name: "book".into(), inputs: vec![("seats".into(), "integer".into())], outputs: vec!["boat".into()], ..Function::default() };
-    Program { name: "boats".into(), agents: vec![agent], entry: "hire".into(), functions: vec![book], constraints: vec![], origin: at(1) }
+    let agent = Agent {
+        name: "hire".into(),
+        about: String::new(),
+        args: vec![Arg::named("people")],
+        body: Body::Script(blocks),
+        opening: vec![],
+        fallback: None,
+        exit: None,
+        origin: at(1),
+    };
+    let book = Function {
+        name: "book".into(),
+        inputs: vec![Input { name: "seats".into(), kind: Kind::Integer, required: false }],
+        outputs: vec!["boat".into()],
+        ..Function::default()
+    };
+    Program {
+        name: "boats".into(),
+        agents: vec![agent],
+        entry: "hire".into(),
+        functions: vec![book],
+        constraints: vec![],
+        project: Project::default(),
+        origin: at(1),
+    }
 }
 
 fn domain() -> Domain {
@@ -157,7 +188,7 @@ fn the_log_of_a_script_replays_equal_and_calls_nobody() {
 #[test]
 fn a_script_without_an_end_is_stopped_and_says_so() {
     let mut program = boats();
-    program.agents[0].body = Body::Script(vec![block("main", 1, vec![StepKind::Label("on".into()), StepKind::Jump("on".into())])]);
+    program.agents[0].body = Body::Script(vec![block("main", 1, vec![StepKind::Label("on".into()), jump("on")])]);
     let domain = lang::script::domain(&program, &Files::built_in()).unwrap();
     let dir = tempfile::tempdir().unwrap();
     let store: Arc<dyn Store> = open_store(dir.path().join("s.db").to_str().unwrap(), CommitRule::default()).unwrap();
@@ -169,7 +200,7 @@ fn a_script_without_an_end_is_stopped_and_says_so() {
 #[test]
 fn names_that_nothing_bears_are_found_where_they_were_written() {
     let mut program = boats();
-    let bad = vec![StepKind::Jump("aks".into()), StepKind::Label("ask".into()), StepKind::Call { function: "bok".into(), with: vec![] }];
+    let bad = vec![jump("aks"), StepKind::Label("ask".into()), StepKind::Call { who: Callee::Function("bok".into()), with: vec![] }];
     program.agents[0].body = Body::Script(vec![block("main", 1, bad)]);
     let found = lang::script::domain(&program, &Files::built_in()).unwrap_err();
     let told: Vec<_> = found.iter().map(|d| (d.origin.line, d.message.as_str(), d.help.as_deref().unwrap_or_default())).collect();

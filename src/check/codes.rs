@@ -1,5 +1,7 @@
 //! What every code of a finding means, with an example of the mistake and of its remedy.
 
+mod adl;
+
 /// The explanation of one code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Code {
@@ -15,14 +17,14 @@ pub struct Code {
 
 /// The explanation of a code as text.
 pub fn explain(code: &str) -> Option<String> {
-    let c = CODES.iter().find(|c| c.code.eq_ignore_ascii_case(code))?;
+    let c = CODES.iter().chain(adl::CODES).find(|c| c.code.eq_ignore_ascii_case(code))?;
     let indented = |t: &str| t.lines().map(|l| format!("    {l}\n")).collect::<String>();
     Some(format!("{}: {}\n\nWrong:\n{}\nRight:\n{}", c.code, c.what, indented(c.wrong), indented(c.right)))
 }
 
 /// All codes, for lists and for "did you mean".
 pub fn all() -> impl Iterator<Item = &'static str> {
-    CODES.iter().map(|c| c.code)
+    CODES.iter().chain(adl::CODES).map(|c| c.code)
 }
 
 const fn c(code: &'static str, what: &'static str, wrong: &'static str, right: &'static str) -> Code {

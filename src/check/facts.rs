@@ -55,7 +55,7 @@ pub fn read(sources: &[Source], found: &mut Vec<Diagnostic>) -> Vec<Fact> {
                 Kind::Rule { head: Head::Atom(p), body } if body.is_empty() => p
                     .args
                     .iter()
-                    .map(ground)
+                    .map(Expr::ground)
                     .collect::<Option<Vec<_>>>()
                     .map(|args| (Atom { name: p.name.clone(), args }, lines.origin(p.span.clone()), argument_spans(&source.text, p.span.clone()))),
                 _ => None,
@@ -192,18 +192,6 @@ pub fn closed_names(ontology: &Ontology, sort: &str, depth: usize) -> Option<Vec
             }
             Some(all)
         }
-        _ => None,
-    }
-}
-
-/// A term without variables.
-pub fn ground(e: &Expr) -> Option<Term> {
-    match e {
-        Expr::Int(n) => Some(Term::Int(*n)),
-        Expr::Const(n) => Some(Term::Const(n.clone())),
-        Expr::Str(n) => Some(Term::Str(n.clone())),
-        Expr::Neg(inner) => ground(inner).and_then(|t| t.as_int()).and_then(i32::checked_neg).map(Term::Int),
-        Expr::Fun(n, args) if !n.is_empty() => Some(Term::Fun(n.clone(), args.iter().map(ground).collect::<Option<_>>()?)),
         _ => None,
     }
 }

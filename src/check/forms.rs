@@ -18,7 +18,7 @@ impl Fits for Expr {
             (Self::Fun(..), Arg::Sort(s)) => open(ontology, s, 0),
             (Self::Fun(..), Arg::Literal(_)) => false,
             (Self::Pool(options), a) => options.iter().any(|o| o.fits(ontology, a)),
-            (e, a) => super::facts::ground(e).is_none_or(|t| ontology.fits(&t, a)),
+            (e, a) => e.ground().is_none_or(|t| ontology.fits(&t, a)),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::facts::{Declared, argument_spans, closed_names, expected, ground};
+use super::facts::{Declared, argument_spans, closed_names, expected};
 use super::forms::{Verdict, judge};
 use super::values::{Env, Shape, Values, at_word, heads_of, matches, shapes};
 use crate::diag::{Diagnostic, Origin, Source, did_you_mean};
@@ -116,7 +116,7 @@ impl Program<'_> {
     fn sorts(&self, s: &Statement, atom: &Pattern, found: &mut Vec<Diagnostic>) {
         let Some(decl) = self.ontology.fact(&atom.name, atom.args.len()) else { return };
         for (i, (e, arg)) in atom.args.iter().zip(&decl.args).enumerate() {
-            let Some(term) = ground(e) else { continue };
+            let Some(term) = e.ground() else { continue };
             let place = format!("argument {} of `{}`", i + 1, decl.name);
             if !self.ontology.fits(&term, arg) {
                 let d = Diagnostic::error("rule-wrong-sort", self.arg_at(s, atom, i), format!("`{term}` is no {arg}, as {place} must be"));

@@ -2,11 +2,12 @@
 
 use std::io::{BufRead, IsTerminal, Write};
 
-use super::common::{Calls, Failure, Listen, Place, join, split_atoms};
+use super::common::{Calls, Failure, Listen, Place};
 use super::used::{self, Used};
-use super::why;
 use crate::facts::SessionKey;
 use crate::ontology::Scope;
+use crate::term::{in_line, split_atoms};
+use crate::turn::answers;
 use crate::turn::{Engine, Options, Said, TurnError, TurnRecord};
 
 /// Arguments of `chat`.
@@ -238,9 +239,9 @@ impl Chat {
                 "/why [action]  /whynot ATOM  /whatif PREDICATE  /facts [kb|shared|session]  /order  /undo  /trace  /quit\nlanes: {}\n!PREDICATES speaks in predicates",
                 lanes(&self.roles())
             ),
-            "why" => print!("{}", why::because(&self.engine, &self.key(), rest).unwrap_or_else(aside)),
-            "whynot" => print!("{}", why::why_not(&self.engine, &self.key(), rest).unwrap_or_else(aside)),
-            "whatif" => print!("{}", why::what_if(&self.engine, &self.key(), &self.role, rest).unwrap_or_else(aside)),
+            "why" => print!("{}", answers::because(&self.engine, &self.key(), rest).unwrap_or_else(aside)),
+            "whynot" => print!("{}", answers::why_not(&self.engine, &self.key(), rest).unwrap_or_else(aside)),
+            "whatif" => print!("{}", answers::what_if(&self.engine, &self.key(), &self.role, rest).unwrap_or_else(aside)),
             "facts" => self.facts(rest),
             "order" => self.order(),
             "undo" => self.say(&Said::Predicates(&["undo".to_owned()])),
@@ -301,7 +302,7 @@ impl Chat {
 
 fn trace(record: &TurnRecord) {
     println!("  heard   {} ({}, {:.2})", record.arrived_text(), record.heard_by, record.confidence);
-    println!("  actions {}", join(&record.actions));
+    println!("  actions {}", in_line(&record.actions));
     for e in &record.effects {
         println!("  effect  {e}");
     }

@@ -12,10 +12,10 @@ use crate::reasoning::Profile;
 /// Arguments of `check`.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  duologue check                      every domain and reasoning profile there is\n  duologue check drive_thru\n  duologue check my_rules.lp my_facts.lp\n  duologue check my_flow.json         a CHIEF flow\n  duologue check my_domain --root .   a domain of kb/my_domain below this folder\n  duologue explain rule-two-models    what a code means"
+    after_help = "Examples:\n  duologue check                      every domain and reasoning profile there is\n  duologue check drive_thru\n  duologue check my_rules.lp my_facts.lp\n  duologue check my_flow.json         a CHIEF flow\n  duologue check my_agents/           an ADL project, or a program of one\n  duologue check my_domain --root .   a domain of kb/my_domain below this folder\n  duologue explain rule-two-models    what a code means"
 )]
 pub struct Arguments {
-    /// Domains, reasoning profiles, or files of rules and facts.
+    /// Domains, reasoning profiles, flows, ADL projects, or files of rules and facts.
     what: Vec<String>,
     /// A folder with kb/, rules/ and prompts/ of one's own.
     #[arg(long)]
@@ -43,6 +43,8 @@ pub fn run(a: &Arguments) -> Result<bool, Failure> {
         if w.ends_with(".json") || (!files.domains().contains(w) && files.read(&format!("kb/star/flows/{w}.json")).is_some()) {
             let (_, wrong) = crate::lang::chief::read(&super::flow::source(w)?);
             found.extend(wrong);
+        } else if !files.domains().contains(w) && super::agents::is_project(w) {
+            found.extend(super::agents::check(w));
         } else if Path::new(w).is_file() {
             let bytes = std::fs::read(w).map_err(|e| Failure::Other(format!("{w}: {e}")))?;
             loose.push(Source::new(w, &String::from_utf8_lossy(&bytes)));

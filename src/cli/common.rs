@@ -10,7 +10,6 @@ use crate::facts::{self, CommitRule, StoreError};
 use crate::link::{Nearness, StaticVectors, Vectors};
 use crate::llm::{BlockingModel, ModelConfig};
 use crate::reason::Reasoner;
-use crate::term::Atom;
 use crate::turn::{Engine, Options};
 use crate::understand::embedded::Embedded;
 use crate::understand::embedding::ServerVectors;
@@ -26,6 +25,9 @@ pub struct Place {
     /// A CHIEF flow instead of a domain: a file, or the name of a built-in flow.
     #[arg(long)]
     pub flow: Option<String>,
+    /// An ADL project instead of a domain: a folder, or a program in one.
+    #[arg(long, value_name = "PATH")]
+    pub agents: Option<PathBuf>,
     /// A folder with kb/, rules/ and prompts/ of one's own; what it lacks comes from the binary.
     #[arg(long)]
     pub root: Option<PathBuf>,
@@ -86,9 +88,10 @@ impl Place {
 
     /// The domain.
     pub fn load(&self) -> Result<Domain, Failure> {
-        let mut domain = match &self.flow {
-            Some(flow) => super::flow::domain(flow, &self.files())?,
-            None => Domain::load(&self.files(), &self.name()).map_err(Failure::Domain)?,
+        let mut domain = match (&self.agents, &self.flow) {
+            (Some(path), _) => super::agents::domain(path, &self.files())?,
+            (None, Some(flow)) => super::flow::domain(flow, &self.files())?,
+            (None, None) => Domain::load(&self.files(), &self.name()).map_err(Failure::Domain)?,
         };
         self.set.iter().try_for_each(|s| domain.settle(s)).map_err(Failure::Other)?;
         Ok(domain)
@@ -105,7 +108,7 @@ impl Place {
 
     /// The site that is meant. Facts of one program are none of another's, so each has a site of its own unless somebody says otherwise.
     pub fn site(&self, given: Option<&str>, domain: &Domain) -> String {
-        let usual = || if self.flow.is_some() { domain.ontology.domain.to_string() } else { "main".to_owned() };
+        let usual = || if self.flow.is_some() || self.agents.is_some() { domain.ontology.domain.to_string() } else { "main".to_owned() };
         given.map_or_else(usual, str::to_owned)
     }
 
@@ -318,36 +321,4 @@ impl From<Vec<Diagnostic>> for Failure {
     fn from(found: Vec<Diagnostic>) -> Self {
         Self::Domain(found)
     }
-}
-
-/// Atoms in one line.
-pub fn join(atoms: &[Atom]) -> String {
-    atoms.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
-}
-
-/// Splits `a(1,2), b. c` at commas, points and blanks outside parentheses and quotes.
-pub fn split_atoms(text: &str) -> Vec<String> {
-    let (mut out, mut current, mut depth, mut in_string, mut escaped) = (vec![], String::new(), 0i32, false, false);
-    for c in text.chars() {
-        let between = depth <= 0 && !in_string && (c == ',' || c == '.' || c == ';' || c.is_whitespace());
-        if between {
-            if !current.is_empty() {
-                out.push(std::mem::take(&mut current));
-            }
-            continue;
-        }
-        match c {
-            _ if escaped => escaped = false,
-            '\\' if in_string => escaped = true,
-            '"' => in_string = !in_string,
-            '(' if !in_string => depth += 1,
-            ')' if !in_string => depth -= 1,
-            _ => {}
-        }
-        current.push(c);
-    }
-    if !current.is_empty() {
-        out.push(current);
-    }
-    out
 }

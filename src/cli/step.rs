@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 use super::common::{Failure, Place};
 use crate::facts::{Fact, SessionKey};
 use crate::ontology::Scope;
-use crate::turn::calls::Came;
-use crate::turn::{Engine, Gate, Options, Said, TurnRecord};
+use crate::turn::answers::shown;
+use crate::turn::{Engine, Gate, Options, Said};
 
 use lines::Lines;
 
@@ -173,32 +173,4 @@ fn facts(engine: &Engine, key: &SessionKey, scope: &str) -> Value {
         }
         Err(e) => error(e.code(), &e.to_string()),
     }
-}
-
-fn shown(record: &TurnRecord, engine: &Engine, why: bool) -> Value {
-    let mut out = json!({
-        "predicates": record.predicates,
-        "actions": record.actions,
-        "text": record.text,
-        "state": engine.domain().ontology.view.shown(&record.view),
-    });
-    if let Some(map) = out.as_object_mut() {
-        if why {
-            map.insert("why".into(), json!(record.why));
-        }
-        if let Some(models) = &record.models {
-            map.insert("models".into(), json!(models));
-        }
-        if !record.told.is_empty() {
-            map.insert("told".into(), json!(record.told));
-        }
-        let calls: Vec<&Came> = record.rounds.iter().flat_map(|r| &r.came).collect();
-        if !calls.is_empty() {
-            map.insert("calls".into(), json!(calls));
-        }
-        if !record.refused.is_empty() {
-            map.insert("refused".into(), json!(record.refused));
-        }
-    }
-    out
 }

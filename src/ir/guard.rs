@@ -3,8 +3,9 @@
 //! What numbers and texts compare to is found here, before rules decide; rules see `met(N)` and `unmet(N)` for the guard with this number, and
 //! neither where it cannot be told.
 
+use super::pattern::Pattern;
 use super::standing::Standing;
-use super::value::{Path, Value};
+use super::value::{Given, Path, Value};
 use crate::term::{Atom, Term};
 
 /// A condition.
@@ -31,6 +32,16 @@ pub enum Guard {
     },
     /// It is in free words, and whoever listens answers it.
     Words(String),
+    /// Two values compare so as they are: numbers with numbers, texts with texts letter by letter, booleans and nothing with their like only.
+    Exactly(Path, Compare, Given),
+    /// A text begins with what the pattern describes.
+    Match(Pattern, Path),
+    /// There is a value, and it is neither no, nor zero, nor empty.
+    Holds(Path),
+    /// The speaker says one of these, in other words perhaps; whoever listens answers it.
+    Heard(Vec<String>),
+    /// The speaker chose this.
+    Clicked(String),
 }
 
 /// How two values compare. Numbers are compared as numbers wherever both sides are some, texts without regard to case and outer blanks.
@@ -73,8 +84,8 @@ impl Guard {
         match self {
             Self::All(parts) | Self::Any(parts) => parts.iter().any(Self::is_in_words),
             Self::Not(part) => part.is_in_words(),
-            Self::Words(_) => true,
-            Self::Compare(..) | Self::Known(_) | Self::Says { .. } => false,
+            Self::Words(_) | Self::Heard(_) => true,
+            Self::Compare(..) | Self::Known(_) | Self::Says { .. } | Self::Exactly(..) | Self::Match(..) | Self::Holds(_) | Self::Clicked(_) => false,
         }
     }
 
@@ -95,7 +106,7 @@ impl Guard {
                 let told = standing.results(function).filter(|(f, _)| fields.iter().any(|end| f.ends_with(end.as_str())));
                 told.into_iter().any(|(_, v)| words.iter().any(|w| has_word(&v.to_string().to_lowercase(), w))).into()
             }
-            Self::Words(_) => Truth::Unknown,
+            Self::Words(_) | Self::Exactly(..) | Self::Match(..) | Self::Holds(_) | Self::Heard(_) | Self::Clicked(_) => Truth::Unknown,
         }
     }
 }

@@ -83,7 +83,7 @@ impl<'a> Standing<'a> {
             },
             _ => None,
         });
-        let result = || self.any_result().find(|(f, field, _)| *field == path.name && path.function.as_ref().is_none_or(|p| p == f)).map(|(_, _, v)| v);
+        let result = || self.any_result().find(|(f, field, _)| *field == path.name && path.of.as_ref().is_none_or(|p| p == f)).map(|(_, _, v)| v);
         let value = || self.values().find(|(name, _)| *name == path.name).map(|(_, v)| Value::from(v));
         result().or(given).or_else(value)
     }

@@ -20,21 +20,38 @@ pub enum Value {
     Text(String),
     /// Several values.
     List(Vec<Value>),
+    /// Values under names, in the order given.
+    Map(Vec<(String, Value)>),
 }
 
-/// Where a value is found: among what a function gave back, or else among the values of the conversation.
+/// Where a value is found: among what a function gave back, of an agent, or else among the values at hand. What ended has an outcome, too: `success`,
+/// `error`, `status` and `msg` of an agent, a function or a block of the agent's own, unless a value has this name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Path {
-    /// The function, if it is one in particular.
-    pub function: Option<String>,
+    /// The function, agent or block, if it is one in particular.
+    pub of: Option<String>,
     /// The field or the value's name.
     pub name: String,
+}
+
+/// What is given: a value, or what is found on a path at the time.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Given {
+    /// This value.
+    Is(Value),
+    /// What is found there.
+    Of(Path),
 }
 
 impl Path {
     /// A value of the conversation, or a field of whatever was called.
     pub fn named(name: &str) -> Self {
-        Self { function: None, name: name.to_owned() }
+        Self { of: None, name: name.to_owned() }
+    }
+
+    /// A value of this function, agent or block.
+    pub fn of(of: &str, name: &str) -> Self {
+        Self { of: Some(of.to_owned()), name: name.to_owned() }
     }
 }
 
@@ -64,6 +81,7 @@ impl fmt::Display for Value {
             Self::Integer(n) => write!(f, "{n}"),
             Self::Decimal(n) => write!(f, "{n}"),
             Self::Text(t) => f.write_str(t),
+            Self::Map(m) => f.write_str(&m.iter().map(|(k, v)| format!("{k}: {v}")).collect::<Vec<_>>().join(", ")),
             Self::List(l) => f.write_str(&l.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")),
         }
     }

@@ -9,7 +9,7 @@ use super::chief::domain::{declare, name};
 use crate::diag::{Diagnostic, Origin, Source, did_you_mean};
 use crate::domain::{Domain, Files};
 use crate::ir::Program;
-use crate::ir::script::{Block, StepKind, guards, place_of};
+use crate::ir::script::{Block, Callee, StepKind, guards, place_of, way_to};
 use crate::term::{Atom, Term};
 
 /// The vocabulary that all scripts share.
@@ -54,17 +54,17 @@ fn facts(blocks: &[Block]) -> BTreeMap<Atom, Origin> {
             match &step.kind {
                 StepKind::Wait => add("waits", vec![]),
                 StepKind::Say(_) => add("says", vec![]),
-                StepKind::Set(name, _) => add("sets", vec![Term::string(name)]),
-                StepKind::Call { function, .. } => add("calls", vec![Term::string(function)]),
+                StepKind::Set(all) => all.iter().for_each(|(path, _)| add("sets", vec![Term::string(&path.name)])),
+                StepKind::Call { who: Callee::Function(name) | Callee::Agent(name) | Callee::Block(name), .. } => add("calls", vec![Term::string(name)]),
                 StepKind::Choose(ways) => {
-                    for (_, to) in ways {
-                        add("chooses", vec![int(guard), Term::string(to)]);
+                    for way in ways {
+                        add("chooses", vec![int(guard), Term::string(&way.to)]);
                         guard += 1;
                     }
                 }
                 StepKind::Label(_) => {}
-                StepKind::Jump(to) => add("jumps", vec![Term::string(to)]),
-                StepKind::Return => add("returns", vec![]),
+                StepKind::Jump { to, .. } => add("jumps", vec![Term::string(to)]),
+                StepKind::Return { .. } => add("returns", vec![]),
             }
         }
     }
@@ -84,14 +84,14 @@ fn unknown_names(program: &Program, blocks: &[Block]) -> Vec<Diagnostic> {
     };
     for step in blocks.iter().flat_map(|b| &b.steps) {
         let targets: Vec<&String> = match &step.kind {
-            StepKind::Jump(to) => vec![to],
-            StepKind::Choose(ways) => ways.iter().map(|(_, to)| to).collect(),
+            StepKind::Jump { to, .. } => vec![to],
+            StepKind::Choose(ways) => ways.iter().map(|way| &way.to).collect(),
             _ => vec![],
         };
-        for to in targets.into_iter().filter(|to| place_of(blocks, to).is_none()) {
+        for to in targets.into_iter().filter(|to| place_of(blocks, to).is_none() && way_to(blocks, to).is_none()) {
             wrong("label or block", to, &places, &step.origin);
         }
-        if let StepKind::Call { function, .. } = &step.kind
+        if let StepKind::Call { who: Callee::Function(function), .. } = &step.kind
             && !functions.contains(function.as_str())
         {
             wrong("function", function, &functions, &step.origin);

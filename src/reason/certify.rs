@@ -81,10 +81,12 @@ impl Checker {
             substitute_items(&mut rule.body, &constants);
         }
         let order = order(&all, &moving)?;
+        let heads = order.iter().filter(|(_, moves)| *moves).filter_map(|(n, _)| all.rules.get(*n)?.head.as_ref());
+        let moving: BTreeSet<Predicate> = moving.iter().cloned().chain(heads.map(Pattern::predicate)).collect();
         let mut out = Self::default();
         for (n, moves) in order {
             let (Some(rule), Some(origin)) = (all.rules.get(n), origins.get(n)) else { continue };
-            let compiled = plan::compile(rule, origin, &mut out.masks, layouts, terms).map_err(|why| format!("{origin}: {why}"))?;
+            let compiled = plan::compile(rule, origin, &moving, &mut out.masks, layouts, terms).map_err(|why| format!("{origin}: {why}"))?;
             if moves { out.moving.push(compiled) } else { out.fixed.push(compiled) }
         }
         out.names = layouts.ids.iter().map(|(p, r)| (*r, p.0.clone())).collect();

@@ -144,19 +144,8 @@ pub fn replay(source: &Source) -> Result<Replayed, ReplayError> {
 /// The atom of a ground fact.
 fn fact(s: &Statement) -> Option<Atom> {
     let Kind::Rule { head: Head::Atom(p), body } = &s.kind else { return None };
-    let args: Option<Vec<Term>> = p.args.iter().map(ground).collect();
+    let args: Option<Vec<Term>> = p.args.iter().map(Expr::ground).collect();
     body.is_empty().then_some(Atom { name: p.name.clone(), args: args? })
-}
-
-fn ground(e: &Expr) -> Option<Term> {
-    match e {
-        Expr::Int(n) => Some(Term::Int(*n)),
-        Expr::Const(n) => Some(Term::Const(n.clone())),
-        Expr::Str(n) => Some(Term::Str(n.clone())),
-        Expr::Neg(inner) => ground(inner).and_then(|t| t.as_int()).and_then(i32::checked_neg).map(Term::Int),
-        Expr::Fun(n, args) => Some(Term::Fun(n.clone(), args.iter().map(ground).collect::<Option<_>>()?)),
-        _ => None,
-    }
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::fmt;
 use std::ops::Range;
 
 use crate::diag::Origin;
-use crate::term::Name;
+use crate::term::{Name, Term};
 
 /// A byte range of the source text.
 pub type Span = Range<usize>;
@@ -98,6 +98,18 @@ impl Op {
             Self::Div => "/",
             Self::Mod => "\\",
             Self::Pow => "**",
+        }
+    }
+
+    /// What it gives for two numbers; none where that is undefined or no number of 32 bits.
+    pub fn of(self, a: i32, b: i32) -> Option<i32> {
+        match self {
+            Self::Add => a.checked_add(b),
+            Self::Sub => a.checked_sub(b),
+            Self::Mul => a.checked_mul(b),
+            Self::Div => a.checked_div(b),
+            Self::Mod => a.checked_rem(b),
+            Self::Pow => a.checked_pow(u32::try_from(b).ok()?),
         }
     }
 }
@@ -325,6 +337,18 @@ impl Expr {
                 b.each_var(f);
             }
             Self::Neg(a) | Self::Abs(a) => a.each_var(f),
+        }
+    }
+
+    /// The term that a fact may hold: without variables, tuples and calculation, but for a number's sign.
+    pub fn ground(&self) -> Option<Term> {
+        match self {
+            Self::Int(n) => Some(Term::Int(*n)),
+            Self::Const(n) => Some(Term::Const(n.clone())),
+            Self::Str(n) => Some(Term::Str(n.clone())),
+            Self::Neg(inner) => inner.ground()?.as_int().and_then(i32::checked_neg).map(Term::Int),
+            Self::Fun(n, args) if !n.is_empty() => Some(Term::Fun(n.clone(), args.iter().map(Self::ground).collect::<Option<_>>()?)),
+            _ => None,
         }
     }
 

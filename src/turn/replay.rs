@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::{Clock, Engine, Options, TurnError, TurnRecord, record};
 use crate::domain::Domain;
-use crate::facts::{Cause, CommitRule, Entry, MemoryStore, Op, SessionKey};
+use crate::facts::{Cause, CommitRule, Entry, MemoryStore, Op, SessionKey, Store, TurnCommit};
 use crate::term::Atom;
 
 /// A site that relives its log.
@@ -72,12 +72,72 @@ impl Replay {
         Ok(None)
     }
 
+    /// Brings in what a turn changed, as the log has it, without deciding it again. Of sessions other than `whose` no record is kept.
+    fn pass(&mut self, entry: &Entry, whose: &str) -> Result<(), TurnError> {
+        let Some(turn) = entry.turn() else { return self.take(entry).map(|_| ()) };
+        let record = if *turn.session == *whose { turn.record.clone() } else { "{}".to_owned() };
+        let commit = TurnCommit {
+            key: SessionKey::new(&self.site, &turn.session),
+            role: turn.role.clone(),
+            epoch: turn.epoch,
+            turn: turn.turn,
+            kb_version: turn.kb_version,
+            read: None,
+            request: turn.request.clone(),
+            at: entry.at,
+            changes: entry.changes.clone(),
+            ended: turn.ended,
+            record,
+        };
+        self.engine.store.commit(&commit)?;
+        Ok(())
+    }
+
     fn change_base(&mut self, entry: &Entry) {
         for c in &entry.changes {
             match c.op {
                 Op::Add => self.base.insert(c.fact.clone()),
                 Op::Del => self.base.remove(&c.fact),
             };
+        }
+    }
+}
+
+/// A turn of the log decided again on the facts as they were then; what came before it is brought in as the log has it.
+pub fn again(domain: &Domain, store: &dyn Store, site: &str, asked: &Entry, rule: CommitRule, options: Options) -> Result<(Replay, Taken), TurnError> {
+    let record = record::from_entry(asked, &domain.ontology.view)?;
+    let began = record.began();
+    let own = |e: &Entry| e.turn().is_some_and(|t| *t.session == *record.session && t.epoch == record.epoch && t.turn >= began);
+    let mut replay = Replay::new(domain, site, rule, options);
+    for entry in before(store, site, asked.seq)? {
+        match own(&entry) {
+            true => drop(replay.take(&entry)?),
+            false => replay.pass(&entry, &record.session)?,
+        }
+    }
+    let taken = replay.take(asked)?.ok_or_else(|| TurnError::BrokenRecord { session: site.into(), turn: asked.seq, detail: "it is no turn".to_owned() })?;
+    Ok((replay, taken))
+}
+
+/// A site as it was after an entry of its log, in memory, for turns that it never hears of. Only the records of session `whose` come along.
+pub fn branch(domain: &Domain, store: &dyn Store, site: &str, after: &Entry, whose: &str, rule: CommitRule, options: Options) -> Result<Engine, TurnError> {
+    let mut replay = Replay::new(domain, site, rule, options);
+    for entry in before(store, site, after.seq)?.iter().chain([after]) {
+        replay.pass(entry, whose)?;
+    }
+    Ok(replay.engine)
+}
+
+/// The entries of a site's log before one, in order.
+fn before(store: &dyn Store, site: &str, seq: u64) -> Result<Vec<Entry>, TurnError> {
+    let mut entries: Vec<Entry> = vec![];
+    loop {
+        let after = entries.last().map_or(0, |e| e.seq);
+        let more = store.log(site, after, 500)?;
+        let full = more.len() == 500;
+        entries.extend(more.into_iter().take_while(|e| e.seq < seq));
+        if !full || entries.last().is_none_or(|e| e.seq + 1 >= seq) {
+            return Ok(entries);
         }
     }
 }

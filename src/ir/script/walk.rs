@@ -5,11 +5,11 @@
 //! tell what it says, calls with and sets. `walk(0,value(Name,Value))` is what stays or was said, `walk(0,at(Depth,Block,Step))` where it stands then,
 //! and `walk(0,end(Status))` that it is over.
 
-use super::{Block, Given, Step, StepKind, place_of};
+use super::{Block, Callee, Step, StepKind, place_of, way_to};
 use crate::ir::Program;
 use crate::ir::guard::{Guard, Truth};
 use crate::ir::standing::Standing;
-use crate::ir::value::{Path, Value};
+use crate::ir::value::{Given, Path, Value};
 use crate::term::{Atom, Term};
 
 /// Steps in a round; whoever takes more is in an endless loop.
@@ -92,7 +92,7 @@ impl Walk<'_> {
             let (n, number) = (self.taken, Term::Int(i32::try_from(k + 1).unwrap_or(i32::MAX)));
             let name = blocks.get(b).map_or("", |b| b.name.as_str());
             // Of a step that only goes on elsewhere there is nothing to decide.
-            if !matches!(step.kind, StepKind::Label(_) | StepKind::Jump(_) | StepKind::Choose(_) | StepKind::Return) {
+            if !matches!(step.kind, StepKind::Label(_) | StepKind::Jump { .. } | StepKind::Choose(_) | StepKind::Return { .. }) {
                 self.tell(n, "step", vec![Term::string(name), number]);
             }
             match &step.kind {
@@ -101,13 +101,16 @@ impl Walk<'_> {
                     let text = self.filled(text);
                     self.tell(n, "words", vec![Term::string(&text)]);
                 }
-                StepKind::Set(name, given) => {
-                    let value = self.given(given).as_ref().and_then(term);
-                    self.set(name, value);
-                    self.set_by.retain(|(known, _)| known != name);
-                    self.set_by.push((name.clone(), n));
+                StepKind::Set(all) => {
+                    for (Path { name, .. }, given) in all {
+                        let value = self.given(given).as_ref().and_then(term);
+                        self.set(name, value);
+                        self.set_by.retain(|(known, _)| known != name);
+                        self.set_by.push((name.clone(), n));
+                    }
                 }
-                StepKind::Call { with, .. } => {
+                StepKind::Call { who: Callee::Agent(_) | Callee::Block(_), .. } => {}
+                StepKind::Call { who: Callee::Function(_), with } => {
                     for (input, given) in with {
                         if let Some(value) = self.given(given).as_ref().and_then(term) {
                             self.tell(n, "gives", vec![Term::string(input), value]);
@@ -117,12 +120,13 @@ impl Walk<'_> {
                 }
                 StepKind::Choose(ways) => {
                     let first = self.first_guard(b, k);
-                    let way = (first..).zip(ways).find(|(number, (guard, _))| self.holds(guard, *number)).and_then(|(_, (_, to))| place_of(blocks, to));
+                    let way =
+                        (first..).zip(ways).find(|(number, way)| self.holds(&way.guard, *number)).and_then(|(_, way)| Some((way_to(blocks, &way.to)?, 0)));
                     self.next();
                     self.open.extend(way);
                 }
                 StepKind::Label(_) => {}
-                StepKind::Jump(to) => {
+                StepKind::Jump { to, .. } => {
                     if let Some((b, k)) = place_of(blocks, to) {
                         match self.open.iter().rposition(|(open, _)| *open == b) {
                             Some(at) => self.open.truncate(at),
@@ -131,9 +135,9 @@ impl Walk<'_> {
                         self.open.push((b, k));
                     }
                 }
-                StepKind::Return => drop(self.open.pop()),
+                StepKind::Return { .. } => drop(self.open.pop()),
             }
-            if matches!(step.kind, StepKind::Say(_) | StepKind::Set(..) | StepKind::Label(_)) {
+            if matches!(step.kind, StepKind::Say(_) | StepKind::Set(..) | StepKind::Label(_) | StepKind::Call { .. }) {
                 self.next();
             }
             if self.open.len() > MOST_OPEN {
@@ -186,7 +190,7 @@ impl Walk<'_> {
         while let Some((before, after)) = rest.split_once("${") {
             let Some((name, after)) = after.split_once('}') else { break };
             let path = match name.trim().rsplit_once('.') {
-                Some((function, field)) => Path { function: Some(function.to_owned()), name: field.to_owned() },
+                Some((function, field)) => Path::of(function, field),
                 None => Path::named(name.trim()),
             };
             out.push_str(before);
@@ -233,6 +237,6 @@ fn term(value: &Value) -> Option<Term> {
         Value::None => return None,
         Value::Boolean(b) => Term::constant(if *b { "true" } else { "false" }),
         Value::Integer(n) => i32::try_from(*n).map_or_else(|_| Term::string(&n.to_string()), Term::Int),
-        Value::Decimal(_) | Value::Text(_) | Value::List(_) => Term::string(&value.to_string()),
+        Value::Decimal(_) | Value::Text(_) | Value::List(_) | Value::Map(_) => Term::string(&value.to_string()),
     })
 }

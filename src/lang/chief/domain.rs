@@ -10,7 +10,8 @@ use crate::diag::{Diagnostic, Origin, Source};
 use crate::domain::{Domain, Files};
 use crate::ir::graph::Flow;
 use crate::ir::guard::Guard;
-use crate::ir::{Function, Program};
+use crate::ir::kind::Kind;
+use crate::ir::{Function, Input, Program};
 use crate::ontology::{FunctionDecl, Parameter, StandIn};
 use crate::term::Term;
 
@@ -69,8 +70,8 @@ fn refuses(f: &Function, usual: &Refusals) -> Guard {
 
 /// A function as the turn knows it; where nothing is connected it is taken to succeed.
 pub(in crate::lang) fn declare(f: &Function, origin: &Origin) -> FunctionDecl {
-    let sort = |kind: &str| if kind.eq_ignore_ascii_case("boolean") { "YES_NO" } else { "VALUE" };
-    let input = |(name, kind): &(String, String)| Parameter { name: name.clone(), sort: sort(kind).into(), list: false, optional: true };
+    let sort = |kind: &Kind| if *kind == Kind::Boolean { "YES_NO" } else { "VALUE" };
+    let input = |i: &Input| Parameter { name: i.name.clone(), sort: sort(&i.kind).into(), list: false, optional: true };
     let output = |name: &String| Parameter { name: name.clone(), sort: "VALUE".into(), list: false, optional: true };
     FunctionDecl {
         name: f.name.clone(),

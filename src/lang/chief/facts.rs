@@ -78,7 +78,7 @@ fn at_source(guard: &Guard, function: Option<&str>) -> Guard {
     match (guard, function) {
         (Guard::Compare(path, how, value), Some(f)) => {
             let mut own = path.clone();
-            own.function = Some(f.to_owned());
+            own.of = Some(f.to_owned());
             Guard::Compare(own, *how, value.clone())
         }
         _ => guard.clone(),
@@ -215,10 +215,10 @@ impl Facts {
 
     fn functions(&mut self, program: &Program, flow: &Flow) {
         for f in &program.functions {
-            for (input, _) in f.inputs.iter().filter(|(i, _)| flow.slot(i).is_some()) {
+            for input in f.inputs.iter().map(|i| &i.name).filter(|i| flow.slot(i).is_some()) {
                 self.add(&program.origin, "takes", vec![Term::string(&f.name), Term::string(input)]);
             }
-            for input in f.required.iter().filter(|i| flow.slot(i).is_some()) {
+            for input in f.inputs.iter().filter(|i| i.required).map(|i| &i.name).filter(|i| flow.slot(i).is_some()) {
                 self.add(&program.origin, "needs", vec![Term::string(&f.name), Term::string(input)]);
             }
             if let Some(guard) = &f.refuses {

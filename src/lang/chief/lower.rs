@@ -13,7 +13,8 @@ use super::syntax::{self, Document};
 use crate::diag::{Diagnostic, Source};
 use crate::ir::graph::{Act, Answer, Anywhere, Edge, Flow, Node, NodeKind, Role, Slot, SlotKind, When};
 use crate::ir::guard::Guard;
-use crate::ir::{Agent, Body, Function, Program};
+use crate::ir::kind::Kind;
+use crate::ir::{Agent, Arg, Body, Function, Input, Program, Project};
 
 const KINDS: [&str; 5] = ["request", "request_optional", "external_action", "inform", "inform_and_confirm"];
 const INTENTS: [&str; 5] = ["greeting", "goodbye", "anything_else", "out_of_scope", "nothing_found"];
@@ -48,16 +49,24 @@ pub fn lower(source: &Source, d: Document<'_>) -> (Program, Vec<Diagnostic>) {
     let agent = Agent {
         name: d.name.clone(),
         about: d.description.clone(),
-        args: flow.slots().into_iter().map(|(_, s)| s.name.clone()).collect(),
+        args: flow.slots().into_iter().map(|(_, s)| Arg::named(&s.name)).collect(),
         body: Body::Graph(Box::new(flow)),
+        opening: vec![],
+        fallback: None,
+        exit: None,
         origin: origin.clone(),
     };
-    (Program { name: d.name.clone(), agents: vec![agent], entry: d.name, functions, constraints: vec![], origin }, l.found)
+    (Program { name: d.name.clone(), agents: vec![agent], entry: d.name, functions, constraints: vec![], project: Project::default(), origin }, l.found)
 }
 
 struct Lowering<'s> {
     source: &'s Source,
     found: Vec<Diagnostic>,
+}
+
+fn input(name: &str, kind: &str, required: &[(String, Range<usize>)]) -> Input {
+    let kind = if kind.eq_ignore_ascii_case("boolean") { Kind::Boolean } else { Kind::Text };
+    Input { name: name.to_owned(), kind, required: required.iter().any(|(r, _)| r == name) }
 }
 
 fn small(id: i64) -> i32 {
@@ -264,7 +273,7 @@ impl Lowering<'_> {
     /// The declared functions; one that nobody declares takes every slot.
     fn functions(&mut self, d: &Document<'_>, flow: &Flow) -> Vec<Function> {
         let Some(declared) = &d.functions else {
-            let inputs: Vec<(String, String)> = flow.slots().iter().map(|(_, s)| (s.name.clone(), "string".to_owned())).collect();
+            let inputs: Vec<Input> = flow.slots().iter().map(|(_, s)| Input { name: s.name.clone(), kind: Kind::Text, required: false }).collect();
             let mut names: Vec<&str> = flow.nodes.iter().filter_map(Node::calls).collect();
             names.sort_unstable();
             names.dedup();
@@ -295,11 +304,11 @@ impl Lowering<'_> {
             .iter()
             .map(|f| Function {
                 name: f.name.clone(),
-                inputs: f.inputs.clone(),
-                required: f.required.iter().map(|(r, _)| r.clone()).collect(),
+                inputs: f.inputs.iter().map(|(name, kind)| input(name, kind, &f.required)).collect(),
                 outputs: f.outputs.clone(),
                 idempotent: f.idempotent,
                 refuses: (!f.refusals.is_empty()).then(|| Guard::Says { function: f.name.clone(), fields: vec![], words: f.refusals.clone() }),
+                ..Function::default()
             })
             .collect()
     }

@@ -8,7 +8,7 @@ use crate::reason::clingo::ast;
 use crate::reason::eval::plan::Layouts;
 use crate::reason::eval::store::RelId;
 use crate::reason::eval::terms::{Id, Terms};
-use crate::reason::syntax::{Aggregate, Expr, Fold, Item, Literal, Op, Pattern, Rel, Sign};
+use crate::reason::syntax::{Aggregate, Expr, Fold, Item, Literal, Op, Pattern, Predicate, Rel, Sign};
 use crate::term::Name;
 
 /// How many arguments an atom or term, and how many terms the tuple of an aggregate may have.
@@ -68,6 +68,8 @@ pub enum Step {
 type Bound = BTreeSet<Name>;
 
 struct Compiler<'a> {
+    /// What has few rows: a turn's, not a site's.
+    moving: &'a BTreeSet<Predicate>,
     masks: &'a mut Vec<(RelId, u32)>,
     layouts: &'a mut Layouts,
     terms: &'a mut Terms,
@@ -77,8 +79,15 @@ struct Compiler<'a> {
 }
 
 /// The steps of a rule.
-pub fn compile(rule: &ast::Rule, origin: &Origin, masks: &mut Vec<(RelId, u32)>, layouts: &mut Layouts, terms: &mut Terms) -> Result<Rule, String> {
-    let mut c = Compiler { masks, layouts, terms, slots: Vec::new(), globals: Bound::new(), lifted: 0 };
+pub fn compile(
+    rule: &ast::Rule,
+    origin: &Origin,
+    moving: &BTreeSet<Predicate>,
+    masks: &mut Vec<(RelId, u32)>,
+    layouts: &mut Layouts,
+    terms: &mut Terms,
+) -> Result<Rule, String> {
+    let mut c = Compiler { moving, masks, layouts, terms, slots: Vec::new(), globals: Bound::new(), lifted: 0 };
     let mut body = rule.body.clone();
     let head = rule.head.as_ref().map(|h| Pattern { args: h.args.iter().map(|a| c.lift(a, false, &mut body)).collect(), ..h.clone() });
     let mut globals = Bound::new();
@@ -236,12 +245,13 @@ impl Compiler<'_> {
         match i {
             Item::Literal(Literal::Atom { sign: Sign::Plain, atom }) => {
                 let free = atom.args.iter().filter(|a| !known(a) || matches!(a, Expr::Var(n, _) if &**n == "_")).count();
-                Some(if free == 0 {
-                    2
-                } else if free < atom.args.len() {
-                    3 + free
-                } else {
-                    50 + free
+                let few = self.moving.contains(&atom.predicate());
+                Some(match (free, free < atom.args.len()) {
+                    (0, _) => 2,
+                    (_, true) if few => 3 + free,
+                    (_, false) if few => 30 + free,
+                    (_, true) => 60 + free,
+                    (_, false) => 100 + free,
                 })
             }
             Item::Literal(Literal::Compare { sign: Sign::Plain, left, rest, .. }) if matches!(rest.as_slice(), [(Rel::Eq, _)]) => {

@@ -13,7 +13,7 @@ use crate::reason::eval::store::{FACT, RelId, Relation};
 use crate::reason::eval::terms::{Id, Terms};
 use crate::reason::eval::{Compiled, Query};
 use crate::reason::outcome::Outcome;
-use crate::reason::syntax::{Expr, Item, Literal, Op, Pattern, Sign, is_anonymous};
+use crate::reason::syntax::{Expr, Item, Literal, Pattern, Sign, is_anonymous};
 use crate::term::{Atom, Name, Term};
 
 /// Deeper proofs are cut: no rule set has such chains, and no reader follows them.
@@ -359,17 +359,7 @@ fn number(e: &Expr, env: &Env<'_>, terms: &Terms) -> Option<i32> {
         Expr::Var(n, _) => terms.int(env.get(n)?),
         Expr::Neg(a) => number(a, env, terms)?.checked_neg(),
         Expr::Abs(a) => number(a, env, terms)?.checked_abs(),
-        Expr::Binary(op, a, b) => {
-            let (a, b) = (number(a, env, terms)?, number(b, env, terms)?);
-            match op {
-                Op::Add => a.checked_add(b),
-                Op::Sub => a.checked_sub(b),
-                Op::Mul => a.checked_mul(b),
-                Op::Div => a.checked_div(b),
-                Op::Mod => a.checked_rem(b),
-                Op::Pow => a.checked_pow(u32::try_from(b).ok()?),
-            }
-        }
+        Expr::Binary(op, a, b) => op.of(number(a, env, terms)?, number(b, env, terms)?),
         _ => None,
     }
 }

@@ -113,7 +113,7 @@ impl Bindings {
             Expr::Abs(a) => ints(a)?.into_iter().filter_map(i32::checked_abs).map(|n| Value::Term(Term::Int(n))).collect(),
             Expr::Binary(op, a, b) => {
                 let (a, b) = (ints(a)?, ints(b)?);
-                a.iter().flat_map(|x| b.iter().filter_map(move |y| calculate(*op, *x, *y))).map(|n| Value::Term(Term::Int(n))).collect()
+                a.iter().flat_map(|x| b.iter().filter_map(move |y| op.of(*x, *y))).map(|n| Value::Term(Term::Int(n))).collect()
             }
             Expr::Interval(a, b) => {
                 let (a, b) = (ints(a)?, ints(b)?);
@@ -227,17 +227,6 @@ impl Bindings {
             (_, Expr::Fun(n, args)) => format!("{n}({})", self.list(args)),
             (_, e) => e.to_string(),
         }
-    }
-}
-
-fn calculate(op: Op, a: i32, b: i32) -> Option<i32> {
-    match op {
-        Op::Add => a.checked_add(b),
-        Op::Sub => a.checked_sub(b),
-        Op::Mul => a.checked_mul(b),
-        Op::Div => a.checked_div(b),
-        Op::Mod => a.checked_rem(b),
-        Op::Pow => a.checked_pow(u32::try_from(b).ok()?),
     }
 }
 

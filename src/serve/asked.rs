@@ -1,0 +1,77 @@
+//! Questions about a turn: why, why not, what if. The turn is taken again on the facts as they were then.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{Path, Query, State};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::Service;
+use super::access::Bearer;
+use super::error::ApiError;
+use crate::facts::SessionKey;
+use crate::turn::answers::{told, what_if_shown, why_not_shown};
+use crate::turn::replay::again;
+use crate::turn::{Engine, Options, TurnRecord};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Asked {
+    atom: Option<String>,
+    predicates: Option<String>,
+}
+
+impl Service {
+    /// Takes a turn again and asks about it.
+    async fn ask<T: Send + 'static>(
+        self: &Arc<Self>,
+        bearer: Bearer,
+        (id, turn): (String, u64),
+        explain: bool,
+        question: impl FnOnce(&Engine, &SessionKey, &TurnRecord) -> Result<T, ApiError> + Send + 'static,
+    ) -> Result<T, ApiError> {
+        self.work(move |service| {
+            let place = service.place(&bearer, &id)?;
+            let turns = place.turns()?;
+            let Some(entry) = turns.iter().find(|e| e.turn().is_some_and(|t| t.turn == turn)) else {
+                return Err(ApiError::missing(format!("the session took {} turns", turns.len()), "ask about one of them"));
+            };
+            let options = Options { remember: true, explain, ..service.engine.options().clone() };
+            let store = place.engine.store();
+            let (replay, taken) = again(place.engine.domain(), &**store, &place.key.site, entry, service.config.rule, options)?;
+            question(replay.engine(), &place.key, &taken.is?)
+        })
+        .await?
+    }
+}
+
+/// Why a turn said what it said: its record with the proof of each action.
+pub async fn why(State(service): State<Arc<Service>>, bearer: Bearer, Path(at): Path<(String, u64)>) -> Result<Json<Value>, ApiError> {
+    Ok(Json(service.ask(bearer, at, true, |engine, _, record| Ok(told(record, engine))).await?))
+}
+
+/// What kept the rules from deriving something in that turn.
+pub async fn why_not(
+    State(service): State<Arc<Service>>,
+    bearer: Bearer,
+    Path(at): Path<(String, u64)>,
+    Query(q): Query<Asked>,
+) -> Result<Json<Value>, ApiError> {
+    let atom = q.atom.ok_or_else(|| ApiError::bad("why not what?", "ask with ?atom=ATOM; _ stands for anything in it"))?;
+    let found = service.ask(bearer, at, false, move |engine, key, _| {
+        why_not_shown(engine, key, &atom).map_err(|e| ApiError::bad(e, "ask about an action or another atom of the rules"))
+    });
+    Ok(Json(found.await?))
+}
+
+/// What would have come of saying something after that turn.
+pub async fn what_if(
+    State(service): State<Arc<Service>>,
+    bearer: Bearer,
+    Path(at): Path<(String, u64)>,
+    Query(q): Query<Asked>,
+) -> Result<Json<Value>, ApiError> {
+    let predicates = q.predicates.ok_or_else(|| ApiError::bad("if what had been said?", "ask with ?predicates=PREDICATES of the role"))?;
+    Ok(Json(service.ask(bearer, at, false, move |engine, key, record| Ok(what_if_shown(engine, key, &record.role, &predicates)?)).await?))
+}

@@ -1,0 +1,84 @@
+//! What happens at a site, as it happens: shared facts and the menu for everybody there, turns for those whose they are or who may read all.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use axum::extract::{Path, State};
+use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::{IntoResponse, Response};
+use futures_util::stream;
+use serde_json::{Value, json};
+use tokio::sync::broadcast::{self, error::RecvError};
+
+use super::Service;
+use super::access::Bearer;
+use super::error::ApiError;
+use super::turns::event;
+use crate::facts::Change;
+use crate::ontology::Scope;
+use crate::turn::TurnRecord;
+
+/// How many events wait for a slow reader; one that falls behind is told so and reads the facts again.
+const BACKLOG: usize = 256;
+
+/// Something that happened.
+#[derive(Clone, Debug)]
+struct Happened {
+    name: &'static str,
+    session: String,
+    /// For everybody at the site, or only for the session's own and for who may read all.
+    public: bool,
+    data: Value,
+}
+
+/// Who listens, by site.
+#[derive(Default)]
+pub struct Events {
+    sites: Mutex<BTreeMap<String, broadcast::Sender<Happened>>>,
+}
+
+impl Events {
+    fn of(&self, site: &str) -> broadcast::Sender<Happened> {
+        let mut sites = self.sites.lock().unwrap_or_else(PoisonError::into_inner);
+        sites.retain(|name, sender| sender.receiver_count() > 0 || name == site);
+        sites.entry(site.to_owned()).or_insert_with(|| broadcast::channel(BACKLOG).0).clone()
+    }
+
+    /// Tells of a turn that was taken.
+    pub fn turn(&self, record: &TurnRecord) {
+        let known = self.sites.lock().unwrap_or_else(PoisonError::into_inner).get(&record.site).cloned();
+        let Some(site) = known else { return };
+        let changed: Vec<&Change> = record.effects.iter().filter(|c| c.scope != Scope::Session).collect();
+        if !changed.is_empty() {
+            let data = json!({ "changes": changed, "role": record.role, "turn": record.turn, "at": record.at });
+            let _ = site.send(Happened { name: "facts", session: record.session.clone(), public: true, data });
+        }
+        let data = json!({ "session": record.session, "role": record.role, "turn": record.turn, "said": record.said, "predicates": record.predicates,
+            "text": record.text, "ended": record.ended, "at": record.at });
+        let _ = site.send(Happened { name: "turn", session: record.session.clone(), public: false, data });
+    }
+}
+
+/// A stream of what happens at a site.
+pub async fn events(State(service): State<Arc<Service>>, bearer: Bearer, Path(site): Path<String>) -> Result<Response, ApiError> {
+    bearer.of_site(&site)?;
+    let (own, all) = match &bearer {
+        Bearer::Speaker(c) => (c.session.clone(), false),
+        _ => (String::new(), bearer.observes()),
+    };
+    let receiver = service.events.of(&site).subscribe();
+    let sees = move |h: &Happened| h.public || all || h.session == own;
+    let first = stream::iter([event("hello", &json!({ "site": site }))]);
+    let rest = stream::unfold((receiver, sees), |(mut receiver, sees)| async move {
+        loop {
+            let told: Result<Event, _> = match receiver.recv().await {
+                Ok(h) if sees(&h) => event(h.name, &h.data),
+                Ok(_) => continue,
+                Err(RecvError::Lagged(missed)) => event("missed", &json!({ "events": missed })),
+                Err(RecvError::Closed) => return None,
+            };
+            return Some((told, (receiver, sees)));
+        }
+    });
+    Ok(Sse::new(futures_util::StreamExt::chain(first, rest)).keep_alive(KeepAlive::default()).into_response())
+}

@@ -1,0 +1,139 @@
+//! Saying something: one turn, answered as JSON or sentence by sentence.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Instant;
+
+use axum::Json;
+use axum::body::Bytes;
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, header};
+use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::{IntoResponse, Response};
+use futures_util::stream;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+
+use super::Service;
+use super::access::Bearer;
+use super::error::ApiError;
+use super::sessions::{Place, body};
+use crate::turn::answers::shown;
+use crate::turn::{Said, TurnRecord};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Turn {
+    text: Option<String>,
+    predicates: Option<Vec<String>>,
+    request: Option<String>,
+    #[serde(default)]
+    why: bool,
+}
+
+/// What is said, owned.
+pub(super) enum Words {
+    Text(String),
+    Predicates(Vec<String>),
+}
+
+/// A turn as it is answered.
+fn answer(place: &Place, record: &TurnRecord, why: bool, millis: u128) -> Value {
+    let mut out = shown(record, &place.engine, why);
+    if let Some(map) = out.as_object_mut() {
+        map.insert("turn".into(), record.turn.into());
+        map.insert("session".into(), record.session.clone().into());
+        map.insert("ended".into(), json!(record.ended));
+        map.insert("lines".into(), json!(place.engine.domain().ontology.view.text(&record.view).unwrap_or_default()));
+        map.insert("millis".into(), u64::try_from(millis).unwrap_or(u64::MAX).into());
+    }
+    out
+}
+
+impl Service {
+    /// Takes a turn; sentences are handed on as they become safe to say.
+    pub(super) async fn turn(
+        self: &Arc<Self>,
+        place: Place,
+        words: Words,
+        request: Option<String>,
+        why: bool,
+        sentences: Option<mpsc::UnboundedSender<String>>,
+    ) -> Result<Value, ApiError> {
+        let began = Instant::now();
+        let taken = self
+            .work(move |service| {
+                let said = match &words {
+                    Words::Text(text) => Said::Text(text),
+                    Words::Predicates(list) => Said::Predicates(list),
+                };
+                let mut hand_on = |sentence: &str| {
+                    if let Some(sentences) = &sentences {
+                        let _ = sentences.send(sentence.to_owned());
+                    }
+                };
+                let record = place.engine.turn_streaming(&place.key, &place.role, &said, request.as_deref(), &mut hand_on);
+                if let (Ok(record), false) = (&record, place.branch) {
+                    service.events.turn(record);
+                }
+                record.map(|r| answer(&place, &r, why, began.elapsed().as_millis()))
+            })
+            .await;
+        self.counts.turn(began.elapsed(), matches!(taken, Ok(Ok(_))));
+        Ok(taken??)
+    }
+}
+
+/// Takes a turn.
+pub async fn say(State(service): State<Arc<Service>>, bearer: Bearer, Path(id): Path<String>, headers: HeaderMap, bytes: Bytes) -> Result<Response, ApiError> {
+    let Turn { text, predicates, request, why } = body(&bytes)?;
+    let words = match (text, predicates) {
+        (Some(t), None) => Words::Text(t),
+        (None, Some(p)) => Words::Predicates(p),
+        _ => return Err(ApiError::bad("a turn has either `text` or `predicates`", "send one of them")),
+    };
+    let request = request.or_else(|| headers.get("idempotency-key").and_then(|v| v.to_str().ok()).map(str::to_owned));
+    let place = service.speaking(&bearer, &id)?;
+    let streams = headers.get(header::ACCEPT).and_then(|v| v.to_str().ok()).is_some_and(|v| v.contains("text/event-stream"));
+    if !streams {
+        return Ok(Json(service.turn(place, words, request, why, None).await?).into_response());
+    }
+    let (hand_on, mut sentences) = mpsc::unbounded_channel();
+    let (done, mut outcome) = mpsc::channel(1);
+    // The turn goes on where its listener hangs up: it is taken once, and told again to who asks with the same request.
+    tokio::spawn(async move {
+        let _ = done.send(service.turn(place, words, request, why, Some(hand_on)).await).await;
+    });
+    let events = stream::poll_fn(move |cx| match sentences.poll_recv(cx) {
+        std::task::Poll::Ready(Some(sentence)) => std::task::Poll::Ready(Some(event("sentence", &json!({ "text": sentence })))),
+        std::task::Poll::Pending => std::task::Poll::Pending,
+        std::task::Poll::Ready(None) => outcome.poll_recv(cx).map(|o| {
+            o.map(|o| match o {
+                Ok(turn) => event("turn", &turn),
+                Err(e) => event("error", &e.shown()),
+            })
+        }),
+    });
+    Ok(Sse::new(events).keep_alive(KeepAlive::default()).into_response())
+}
+
+/// One event of a stream.
+pub fn event(name: &str, data: &Value) -> Result<Event, Infallible> {
+    Ok(Event::default().event(name).data(data.to_string()))
+}
+
+/// Takes the last change back, where the role's vocabulary has a word for it.
+pub async fn undo(State(service): State<Arc<Service>>, bearer: Bearer, Path(id): Path<String>, bytes: Bytes) -> Result<Json<Value>, ApiError> {
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Undo {
+        request: Option<String>,
+    }
+    let Undo { request } = body(&bytes)?;
+    let place = service.speaking(&bearer, &id)?;
+    if !place.engine.domain().ontology.inputs_of(&place.role).any(|f| &*f.name == "undo" && f.args.is_empty()) {
+        return Err(ApiError::new(axum::http::StatusCode::CONFLICT, "no_undo", "nothing can be taken back in this role", "say what is to be different"));
+    }
+    Ok(Json(service.turn(place, Words::Predicates(vec!["undo".to_owned()]), request, false, None).await?))
+}
