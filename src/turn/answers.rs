@@ -90,7 +90,7 @@ fn actions(acts: &[Act]) -> String {
 pub fn why_not(engine: &Engine, key: &SessionKey, text: &str) -> Result<String, String> {
     let rounds = decided(engine, key)?;
     if text.is_empty() {
-        return Err("say what did not come about, such as /whynot recommend(_,\"Bean Burrito\"); _ stands for anything".to_owned());
+        return Err("say what did not come about as an atom of the domain, such as /whynot name(_,\"Value\"); _ stands for anything".to_owned());
     }
     let mut out = String::new();
     for (n, decided) in rounds.iter().enumerate() {
