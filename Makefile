@@ -1,17 +1,30 @@
 # Two commands do everything on a fresh machine with a Rust toolchain: `make run` and `make test`.
 SHELL := /bin/bash
 CARGO ?= cargo
+PORT ?= 8080
+BINARY = $${CARGO_TARGET_DIR:-$(CURDIR)/target}/debug/duologue
 
-.PHONY: run test lint tools help
+.PHONY: run chat test browser lint tools help
 
 help: ## Show the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
 
-run: tools ## Converse with both bots in the terminal, offline, no key
+run: tools ## Open the console: customer and manager side by side in a browser, offline, no key (PORT=8080)
+	@$(CARGO) build --quiet && $(BINARY) serve --demo --address 127.0.0.1:$(PORT)
+
+chat: tools ## Converse with both bots in the terminal, offline, no key
 	@$(CARGO) run --quiet -- chat
 
 test: tools ## Run every test
 	ORACLE_SECONDS=$${ORACLE_SECONDS:-90} $(CARGO) test --locked --no-fail-fast
+	@$(MAKE) --no-print-directory browser
+
+browser: tools ## Test the console in a real browser, where node and chromium are there
+	@if ! command -v node >/dev/null || ! command -v npm >/dev/null || ! { command -v chromium || command -v chromium-browser || command -v google-chrome; } >/dev/null; then \
+	  echo "SKIPPED: the console's browser tests need node, npm and chromium (on Debian: apt-get install nodejs npm chromium)"; \
+	elif ! (cd tests/browser && npm ci --silent); then \
+	  echo "SKIPPED: the console's browser tests need playwright-core and axe-core, which npm could not fetch"; \
+	else $(CARGO) build --quiet --locked && cd tests/browser && DUOLOGUE=$(BINARY) node --test --test-concurrency=1 console.test.mjs; fi
 
 lint: tools ## Formatting and lints, as CI runs them
 	$(CARGO) fmt --check

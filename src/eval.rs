@@ -14,7 +14,6 @@ pub mod reason;
 pub mod refine;
 pub mod rehearse;
 pub mod render;
-pub mod shares;
 pub mod star;
 pub mod understand;
 pub mod verify;

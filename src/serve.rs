@@ -6,12 +6,15 @@
 pub mod access;
 mod agents;
 mod asked;
+mod console;
 mod error;
 mod events;
+mod flows;
 mod forks;
 mod health;
 mod sessions;
 mod sites;
+mod times;
 mod turns;
 
 use std::net::SocketAddr;
@@ -23,12 +26,14 @@ use tokio::sync::Semaphore;
 
 use crate::facts::CommitRule;
 use crate::turn::Engine;
+use crate::turn::shares::Shares;
 
 use access::Keys;
 use error::ApiError;
 use events::Events;
 use forks::Forks;
 use health::Counts;
+use times::Times;
 
 /// What an operator may choose.
 #[derive(Clone, Debug)]
@@ -68,6 +73,8 @@ pub struct Service {
     events: Events,
     forks: Forks,
     counts: Counts,
+    times: Times,
+    shares: tracing::Dispatch,
     deciding: Semaphore,
     waiting: Semaphore,
 }
@@ -82,6 +89,8 @@ impl Service {
             events: Events::default(),
             forks: Forks::default(),
             counts: Counts::default(),
+            times: Times::default(),
+            shares: tracing::Dispatch::new(Shares::beside()),
             deciding: Semaphore::new(cores),
             waiting: Semaphore::new(config.queue),
             config,
@@ -108,6 +117,12 @@ pub fn router(service: Arc<Service>) -> Router {
         .route("/healthz", get(health::healthz))
         .route("/readyz", get(health::readyz))
         .route("/metrics", get(health::metrics))
+        .route("/", get(console::page))
+        .route("/{file}", get(console::file))
+        .route("/v1/console", get(console::plan))
+        .route("/v1/source", get(console::source))
+        .route("/v1/flows", get(flows::list))
+        .route("/v1/flows/{flow}/sessions", post(flows::open))
         .route("/v1/agents", get(agents::list))
         .route("/v1/agents/{agent}/drawing", get(agents::drawing))
         .route("/v1/sites/{site}/sessions", post(sessions::open).get(sessions::list))
@@ -117,9 +132,12 @@ pub fn router(service: Arc<Service>) -> Router {
         .route("/v1/sessions/{session}", get(sessions::state))
         .route("/v1/sessions/{session}/facts", get(sessions::facts))
         .route("/v1/sessions/{session}/history", get(sessions::history))
+        .route("/v1/sessions/{session}/holds", get(asked::holds))
+        .route("/v1/sessions/{session}/whatif", get(asked::what_if_now))
         .route("/v1/sessions/{session}/turns", post(turns::say))
         .route("/v1/sessions/{session}/undo", post(turns::undo))
         .route("/v1/sessions/{session}/turns/{turn}/why", get(asked::why))
+        .route("/v1/sessions/{session}/turns/{turn}/proof", get(asked::proof))
         .route("/v1/sessions/{session}/turns/{turn}/whynot", get(asked::why_not))
         .route("/v1/sessions/{session}/turns/{turn}/whatif", get(asked::what_if))
         .route("/v1/sessions/{session}/fork", post(forks::fork))

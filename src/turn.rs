@@ -8,12 +8,14 @@ pub mod audit;
 pub mod bases;
 pub mod calls;
 pub mod error;
+pub mod holds;
 pub mod host;
 pub mod models;
 pub mod options;
 pub mod proofs;
 pub mod record;
 pub mod replay;
+pub mod shares;
 #[cfg(test)]
 mod tests;
 pub mod version;

@@ -93,7 +93,7 @@ const MAY_IMPORT: [(&str, &str); 21] = [
     // The universe that a domain is verified in is read where it is searched.
     ("check", "diag term conversation ontology reason reasoning understand render domain eval"),
     ("eval", "diag text term conversation ontology facts reason reasoning llm act ir understand render lang domain turn"),
-    ("serve", "facts ontology reason ir turn"),
+    ("serve", "diag term facts ontology reason ir understand lang turn"),
     ("cli", "diag term ontology facts reason reasoning llm link ir understand render lang domain turn check eval serve"),
 ];
 

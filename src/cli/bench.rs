@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::common::{Failure, Listen, Place};
-use crate::eval::shares::Shares;
 use crate::eval::{bench, instant};
 use crate::facts::{self, SessionKey};
 use crate::llm::{Api, BlockingModel, ModelConfig};
 use crate::reason::bench::Engine as Measured;
+use crate::turn::shares::Shares;
 use crate::turn::{Engine, Said};
 
 /// Arguments of `bench`.
@@ -123,9 +123,8 @@ fn sample(engine: &Engine) -> Result<Vec<(String, String)>, Failure> {
 fn turn(a: &Arguments) -> Result<bool, Failure> {
     let engine = Listen::default().equip(a.place.engine()?)?;
     let lines = sample(&engine)?;
-    let shares = Arc::new(Shares::default());
     let mut times = vec![];
-    tracing::subscriber::with_default(shares.clone(), || {
+    tracing::subscriber::with_default(Shares::beside(), || {
         for (at, (role, line)) in lines.iter().cycle().take(a.turns).enumerate() {
             // A conversation holds few turns, as real ones do.
             let key = SessionKey::new("bench", &format!("{role}{}", at / lines.len().max(1)));
@@ -137,7 +136,7 @@ fn turn(a: &Arguments) -> Result<bool, Failure> {
     })?;
     let turns = times.len().max(1) as f64;
     let whole: f64 = times.iter().sum();
-    let mut parts: Vec<(&str, f64)> = shares.spent().into_iter().map(|(name, spent)| (name, spent.as_secs_f64() * 1e6)).collect();
+    let mut parts: Vec<(&str, f64)> = Shares::taken().into_iter().map(|(name, spent)| (name, spent.as_secs_f64() * 1e6)).collect();
     parts.push(("the rest", whole - parts.iter().map(|p| p.1).sum::<f64>()));
     parts.sort_by(|a, b| b.1.total_cmp(&a.1));
     print_spread("turn", a, times);

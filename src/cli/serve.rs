@@ -66,6 +66,12 @@ pub fn run(a: &Arguments) -> Result<bool, Failure> {
         for (role, token) in &tokens {
             println!("token for {role}, for a day: {token}");
         }
+        // The part after # stays in the browser; the console keeps it and opens the other side with it.
+        if let Some((role, token)) = tokens.first() {
+            println!("console, with {role}'s side: http://{at}/#token={token}");
+        } else {
+            println!("console: http://{at}/");
+        }
     };
     runtime.block_on(serve(service, ready, asked_to_end()))?;
     Ok(true)

@@ -5,12 +5,13 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::{Path, Query, State};
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::Service;
 use super::access::Bearer;
 use super::error::ApiError;
 use crate::facts::SessionKey;
+use crate::term::Atom;
 use crate::turn::answers::{told, what_if_shown, why_not_shown};
 use crate::turn::replay::again;
 use crate::turn::{Engine, Options, TurnRecord};
@@ -74,4 +75,41 @@ pub async fn what_if(
 ) -> Result<Json<Value>, ApiError> {
     let predicates = q.predicates.ok_or_else(|| ApiError::bad("if what had been said?", "ask with ?predicates=PREDICATES of the role"))?;
     Ok(Json(service.ask(bearer, at, false, move |engine, key, record| Ok(what_if_shown(engine, key, &record.role, &predicates)?)).await?))
+}
+
+/// The proof of any atom of that turn.
+pub async fn proof(
+    State(service): State<Arc<Service>>,
+    bearer: Bearer,
+    Path(at): Path<(String, u64)>,
+    Query(q): Query<Asked>,
+) -> Result<Json<Value>, ApiError> {
+    let atom: Atom = wanted(q.atom)?.parse().map_err(|e| ApiError::bad(format!("{e}"), "ask for an atom, such as view(price,398)"))?;
+    let found =
+        service.ask(bearer, at, false, move |engine, key, _| Ok(engine.rounds_decided(key).iter().rev().find_map(|decided| engine.proof_of(decided, &atom))));
+    Ok(Json(json!({ "proof": found.await? })))
+}
+
+/// What holds in a session now and looks like this, each with its proof.
+pub async fn holds(State(service): State<Arc<Service>>, bearer: Bearer, Path(id): Path<String>, Query(q): Query<Asked>) -> Result<Json<Value>, ApiError> {
+    let pattern = wanted(q.atom)?;
+    let found = service.work(move |service| {
+        let place = service.place(&bearer, &id)?;
+        Ok::<_, ApiError>(place.engine.holding(&place.key, &place.speaker()?, &pattern)?)
+    });
+    Ok(Json(json!({ "holds": found.await?? })))
+}
+
+/// What would come of saying something now.
+pub async fn what_if_now(State(service): State<Arc<Service>>, bearer: Bearer, Path(id): Path<String>, Query(q): Query<Asked>) -> Result<Json<Value>, ApiError> {
+    let predicates = q.predicates.ok_or_else(|| ApiError::bad("if what were said?", "ask with ?predicates=order(\"Pepsi\",1)"))?;
+    let found = service.work(move |service| {
+        let place = service.place(&bearer, &id)?;
+        Ok::<_, ApiError>(what_if_shown(&place.engine, &place.key, &place.speaker()?, &predicates)?)
+    });
+    Ok(Json(found.await??))
+}
+
+fn wanted(atom: Option<String>) -> Result<String, ApiError> {
+    atom.ok_or_else(|| ApiError::bad("ask for what?", "ask with ?atom=unavailable(_,_); _ stands for anything"))
 }

@@ -40,9 +40,10 @@ impl Forks {
         kept.iter().find(|b| b.id == id && *b.key.site == *site).map(|b| (b.engine.clone(), b.key.clone()))
     }
 
-    fn keep(&self, branch: Branch) {
+    /// Keeps a conversation under an id of its own.
+    pub fn keep(&self, id: &str, engine: Engine, key: SessionKey) {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.push_back(branch);
+        kept.push_back(Branch { id: id.to_owned(), engine: Arc::new(engine), key });
         while kept.len() > MOST {
             kept.pop_front();
         }
@@ -72,7 +73,7 @@ pub async fn fork(State(service): State<Arc<Service>>, bearer: Bearer, Path(id):
                 engine = engine.with_understand(understand.clone());
             }
             let name = super::access::random(12).map_err(|e| ApiError::internal(&e.to_string()))?;
-            service.forks.keep(Branch { id: name.clone(), engine: Arc::new(engine), key: place.key.clone() });
+            service.forks.keep(&name, engine, place.key.clone());
             Ok(service.opened(&place.key.site, &name, &role, &bearer))
         })
         .await??;

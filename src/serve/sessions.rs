@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::Service;
 use super::access::{Bearer, Claims};
 use super::error::{ApiError, no_site};
-use crate::facts::{Entry, Fact, SessionKey};
+use crate::facts::{Entry, Fact, SessionKey, StoreError};
 use crate::ontology::Scope;
 use crate::turn::record::{from_entry, provenance_text};
 use crate::turn::{Engine, TurnRecord};
@@ -82,9 +82,21 @@ impl Service {
 }
 
 impl Place {
+    /// The role that speaks in it: the bearer's, or for who only reads the one that spoke last.
+    pub fn speaker(&self) -> Result<String, ApiError> {
+        if !self.role.is_empty() {
+            return Ok(self.role.clone());
+        }
+        self.turns()?.last().map_or_else(|| Ok(String::new()), |e| Ok(self.record(e)?.role))
+    }
+
     /// The turns of the session's newest life, in order; an error if it never took one.
     pub fn turns(&self) -> Result<Vec<Entry>, ApiError> {
-        let turns = self.engine.store().turns(&self.key, None)?;
+        let turns = match self.engine.store().turns(&self.key, None) {
+            // Opened, but nobody spoke at the site yet.
+            Err(StoreError::UnknownSite(_)) => vec![],
+            other => other?,
+        };
         let epoch = turns.last().and_then(|e| e.turn()).map(|t| t.epoch);
         Ok(turns.into_iter().filter(|e| e.turn().map(|t| t.epoch) == epoch).collect())
     }
@@ -228,7 +240,7 @@ pub async fn history(State(service): State<Arc<Service>>, bearer: Bearer, Path(i
             let after = q.after.unwrap_or(0);
             let turns = place.turns()?;
             let wanted = turns.iter().filter(|e| e.turn().is_some_and(|t| t.turn > after)).take(q.limit.unwrap_or(200).min(1000));
-            let records = wanted.map(|e| opened_up(&place, e)).collect::<Result<Vec<_>, _>>()?;
+            let records = wanted.map(|e| opened_up(service, &place, e)).collect::<Result<Vec<_>, _>>()?;
             Ok(json!({ "session": id, "turns": records, "of": turns.len() }))
         })
         .await??;
@@ -236,13 +248,16 @@ pub async fn history(State(service): State<Arc<Service>>, bearer: Bearer, Path(i
 }
 
 /// A turn with every intermediate value, and its state as it looks outside.
-fn opened_up(place: &Place, entry: &Entry) -> Result<Value, ApiError> {
+fn opened_up(service: &Service, place: &Place, entry: &Entry) -> Result<Value, ApiError> {
     let record = place.record(entry)?;
     let mut out = serde_json::to_value(&record).map_err(|e| ApiError::internal(&e.to_string()))?;
     if let Some(map) = out.as_object_mut() {
         map.insert("state".into(), place.engine.domain().ontology.view.shown(&record.view));
         map.insert("kb_version".into(), json!(entry.turn().map(|t| t.kb_version)));
         map.insert("seq".into(), entry.seq.into());
+        if let Some(times) = service.times.get(&record) {
+            map.insert("times".into(), times);
+        }
         map.insert("request".into(), json!(entry.turn().and_then(|t| t.request.clone())));
     }
     Ok(out)

@@ -14,12 +14,14 @@ use futures_util::stream;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
+use tracing::dispatcher;
 
 use super::Service;
 use super::access::Bearer;
 use super::error::ApiError;
 use super::sessions::{Place, body};
 use crate::turn::answers::shown;
+use crate::turn::shares::Shares;
 use crate::turn::{Said, TurnRecord};
 
 #[derive(Deserialize)]
@@ -73,11 +75,20 @@ impl Service {
                         let _ = sentences.send(sentence.to_owned());
                     }
                 };
-                let record = place.engine.turn_streaming(&place.key, &place.role, &said, request.as_deref(), &mut hand_on);
+                let _ = Shares::taken();
+                let record =
+                    dispatcher::with_default(&service.shares, || place.engine.turn_streaming(&place.key, &place.role, &said, request.as_deref(), &mut hand_on));
+                let times = record.as_ref().ok().map(|r| service.times.keep(r, Shares::taken(), began.elapsed()));
                 if let (Ok(record), false) = (&record, place.branch) {
                     service.events.turn(record);
                 }
-                record.map(|r| answer(&place, &r, why, began.elapsed().as_millis()))
+                record.map(|r| {
+                    let mut out = answer(&place, &r, why, began.elapsed().as_millis());
+                    if let Some(map) = out.as_object_mut() {
+                        map.insert("times".into(), json!(times));
+                    }
+                    out
+                })
             })
             .await;
         self.counts.turn(began.elapsed(), matches!(taken, Ok(Ok(_))));

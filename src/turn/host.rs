@@ -537,7 +537,7 @@ impl Engine {
     }
 
     /// Who brought a fact about, in words; for proofs.
-    fn provenance<'a>(&'a self, opened: &'a Opened, shared: &'a [Fact]) -> impl Fn(&Atom) -> String + 'a {
+    pub(super) fn provenance<'a>(&'a self, opened: &'a Opened, shared: &'a [Fact]) -> impl Fn(&Atom) -> String + 'a {
         move |atom: &Atom| {
             let fact = opened.facts.iter().chain(shared).find(|f| f.atom == *atom);
             let written = || match (self.domain.origins.get(atom), self.domain.ontology.setting_of(atom)) {

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use super::{Act, Decided, Decision, Engine, Given, Going, Taken, TurnError, TurnRecord, audit, conversation, record, says};
-use crate::facts::SessionKey;
-use crate::facts::{Change, Op};
+use crate::facts::{Change, Op, SessionKey, Snapshot};
 use crate::ontology::{Arrived, Scope};
 use crate::reason;
 use crate::render::{Render, Tone};
@@ -42,6 +41,9 @@ pub enum AskError {
     /// The turn would not be taken.
     #[error(transparent)]
     Turn(#[from] TurnError),
+    /// It is no predicate.
+    #[error("{0}")]
+    Unreadable(String),
     /// Nobody may say it.
     #[error("nobody may say that: {0}")]
     Nobody(String),
@@ -69,12 +71,13 @@ impl Engine {
                 None => Err(AskError::Nobody(own.refused.iter().map(|r| r.message.clone()).collect::<Vec<_>>().join("; "))),
             };
         }
-        let (taken, before) = self.try_out(key, role, arrived)?;
+        let (taken, snapshot) = self.try_out(key, role, arrived)?;
+        let before = snapshot.last.as_ref().map(|e| self.record_of(e)).transpose().map_err(AskError::Turn)?.map(|r| r.view).unwrap_or_default();
         Ok(WhatIf::Said { record: Box::new(taken.record), before })
     }
 
-    /// The first round of a turn as it would be decided now, and what the rules show before it.
-    fn try_out(&self, key: &SessionKey, role: &str, arrived: Vec<Arrived>) -> Result<(Taken, Vec<Atom>), TurnError> {
+    /// The first round of a turn as it would be decided now, and what it is decided on.
+    pub(super) fn try_out(&self, key: &SessionKey, role: &str, arrived: Vec<Arrived>) -> Result<(Taken, Snapshot), TurnError> {
         let snapshot = self.begin(key, role, None)?;
         let heard = Heard { confidence: 1.0, by: "scripted", ..Heard::default() };
         let going = Going { heard, arrived, ..Going::default() };
@@ -82,7 +85,7 @@ impl Engine {
         let at = self.options.clock.now();
         let collected = self.collected(role, &snapshot)?;
         let taken = self.decide(&Given { domain: &self.domain, role, snapshot: &snapshot, base: &base, collected: &collected, going: &going, at })?;
-        Ok((taken, snapshot.last.as_ref().map(|e| self.record_of(e)).transpose()?.map(|r| r.view).unwrap_or_default()))
+        Ok((taken, snapshot))
     }
 
     fn what_if_earlier(&self, key: &SessionKey, role: &str, other: &str, arrived: Vec<Arrived>) -> Result<WhatIf, AskError> {

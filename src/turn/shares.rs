@@ -1,0 +1,113 @@
+//! Where the time of turns goes: the spans that the engine opens around each part of a turn, summed by name on the thread that takes it.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use tracing::span::{Attributes, Id, Record};
+use tracing::subscriber::Interest;
+use tracing::{Dispatch, Event, Metadata, Subscriber, dispatcher};
+
+/// Listens to the engine's spans on every thread that it is set for; what else happens goes on to whoever listened before.
+#[derive(Debug)]
+pub struct Shares {
+    onward: Dispatch,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    names: Vec<&'static str>,
+    /// The spans entered, with what their own time excludes: that of the spans inside.
+    open: Vec<(usize, Instant, Duration)>,
+    spent: Vec<Duration>,
+}
+
+thread_local! {
+    static INNER: RefCell<Inner> = RefCell::default();
+}
+
+impl Shares {
+    /// Beside who listens on this thread now.
+    pub fn beside() -> Self {
+        Self { onward: dispatcher::get_default(Clone::clone) }
+    }
+
+    /// What was spent in each part on this thread since it was last asked, without the parts inside it.
+    pub fn taken() -> BTreeMap<&'static str, Duration> {
+        let inner = INNER.take();
+        inner.names.into_iter().zip(inner.spent).collect()
+    }
+
+    fn is_own(of: &Metadata<'_>) -> bool {
+        of.is_span() && of.target().starts_with("duologue::turn")
+    }
+}
+
+impl Subscriber for Shares {
+    fn register_callsite(&self, of: &'static Metadata<'static>) -> Interest {
+        if Self::is_own(of) { Interest::always() } else { Interest::sometimes() }
+    }
+
+    fn enabled(&self, of: &Metadata<'_>) -> bool {
+        Self::is_own(of) || of.is_event() && self.onward.enabled(of)
+    }
+
+    fn new_span(&self, span: &Attributes<'_>) -> Id {
+        INNER.with_borrow_mut(|inner| {
+            let name = span.metadata().name();
+            let at = inner.names.iter().position(|n| *n == name).unwrap_or_else(|| {
+                inner.names.push(name);
+                inner.spent.push(Duration::ZERO);
+                inner.names.len() - 1
+            });
+            Id::from_u64(at as u64 + 1)
+        })
+    }
+
+    fn enter(&self, span: &Id) {
+        let at = usize::try_from(span.into_u64() - 1).unwrap_or_default();
+        INNER.with_borrow_mut(|inner| inner.open.push((at, Instant::now(), Duration::ZERO)));
+    }
+
+    fn exit(&self, _: &Id) {
+        INNER.with_borrow_mut(|inner| {
+            let Some((at, began, inside)) = inner.open.pop() else { return };
+            let whole = began.elapsed();
+            if let Some(outer) = inner.open.last_mut() {
+                outer.2 += whole;
+            }
+            if let Some(spent) = inner.spent.get_mut(at) {
+                *spent += whole.saturating_sub(inside);
+            }
+        });
+    }
+
+    fn record(&self, _: &Id, _: &Record<'_>) {}
+
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+    fn event(&self, event: &Event<'_>) {
+        self.onward.event(event);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_inside_counts_once() {
+        tracing::subscriber::with_default(Shares::beside(), || {
+            let span = |name| match name {
+                "outer" => tracing::debug_span!(target: "duologue::turn", "outer"),
+                _ => tracing::debug_span!(target: "duologue::turn", "inner"),
+            };
+            span("outer").in_scope(|| span("inner").in_scope(|| std::thread::sleep(Duration::from_millis(20))));
+            tracing::debug_span!(target: "elsewhere", "other").in_scope(|| ());
+        });
+        let spent = Shares::taken();
+        assert_eq!(spent.keys().copied().collect::<Vec<_>>(), ["inner", "outer"]);
+        assert!(spent["inner"] >= Duration::from_millis(20) && spent["outer"] < spent["inner"], "{spent:?}");
+        assert_eq!(Shares::taken(), BTreeMap::new());
+    }
+}

@@ -1,0 +1,277 @@
+// The console in a real browser: what a manager, a customer, an author and a researcher do with it.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { after, before, describe, test } from "node:test";
+import { browser, say, service, visitor } from "./console.mjs";
+
+const AXE = readFileSync(new URL("node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
+
+let chrome;
+before(async () => {
+  chrome = await browser();
+});
+after(() => chrome.close());
+
+/** A test on a service and with a visitor of its own; whatever the page complains of fails it. */
+function visit(name, how, options = {}) {
+  test(name, async () => {
+    const at = await service();
+    const who = await visitor(chrome, at.address, options);
+    try {
+      await how({ ...who, at });
+      assert.deepEqual(who.errors, []);
+    } finally {
+      await who.context.close();
+      at.stop();
+    }
+  });
+}
+
+/** Everything that axe finds wrong. */
+async function accessible(page) {
+  const found = await page.evaluate(`(() => { const module = undefined; ${AXE}; return axe.run(document, { resultTypes: ["violations"] }); })()`);
+  assert.deepEqual(found.violations.map((v) => `${v.id}: ${v.nodes.map((n) => n.html.slice(0, 160)).join(" | ")}`), []);
+}
+
+const ticket = (page) => page.locator(".ticket");
+const talk = (page, role) => page.locator(`.lane[data-role=${role}] .talk`);
+
+describe("at the counter", () => {
+  visit("a meal is ordered, and the ticket has its prices", async ({ page }) => {
+    await say(page, "customer", "two soft tacos and a large pepsi please");
+    await assert.doesNotReject(ticket(page).locator(".line").nth(2).waitFor());
+    assert.equal(await ticket(page).locator(".line").count(), 3);
+    await page.locator(".why-total").waitFor();
+    const cents = (text) => Math.round(Number(text.replace(/[^0-9.]/g, "")) * 100);
+    const lines = await ticket(page).locator(".line .cents").allTextContents();
+    const sum = lines.filter(Boolean).map(cents).reduce((a, b) => a + b, 0);
+    assert.ok(sum > 0);
+    assert.equal(sum, cents(await ticket(page).locator(".sum").textContent()), "the charges shown add up to the total");
+  });
+
+  visit("tomatoes run out on the other side, and the order reacts", async ({ page }) => {
+    await say(page, "customer", "a crunchy taco supreme please");
+    assert.match(await ticket(page).textContent(), /Crunchy Taco Supreme/);
+    await say(page, "manager", "we're out of tomatoes");
+    const fact = page.locator(".facts li");
+    await fact.waitFor();
+    assert.match(await fact.textContent(), /Tomatoes.*ran out.*we're out of tomatoes.*the manager/);
+    await say(page, "customer", "and a pepsi");
+    assert.match(await talk(page, "customer").textContent(), /tomatoes/i);
+    await page.waitForFunction(() => !document.querySelector(".ticket .lines").textContent.includes("Crunchy Taco Supreme"));
+    assert.match(await ticket(page).textContent(), /Pepsi/);
+  });
+
+  visit("a proof unfolds down to the line of a rule", async ({ page }) => {
+    await say(page, "manager", "we're out of tomatoes");
+    await say(page, "customer", "a crunchy taco supreme please");
+    const why = page.locator("details.act", { hasText: "unavailable" });
+    await why.locator("> summary").click();
+    await page.getByRole("button", { name: "as rules" }).click();
+    await why.locator("> summary").click();
+    for (let i = 0; i < 6; i += 1) {
+      const closed = why.locator(".proof details:not([open]) > summary");
+      if ((await closed.count()) === 0) break;
+      await closed.first().click();
+    }
+    assert.match(await why.textContent(), /includes Tomatoes, which ran out/);
+    assert.match(await why.textContent(), /told by the manager, turn 1/);
+    const where = why.locator("button.where", { hasText: "shared.lp" }).first();
+    await where.click();
+    const here = why.locator(".source .here");
+    await here.waitFor();
+    assert.match(await here.textContent(), /unavailable\(/);
+  });
+
+  visit("why not? is answered for an item of the menu", async ({ page }) => {
+    await say(page, "manager", "we're out of tomatoes");
+    await page.getByRole("button", { name: /whole menu/ }).click();
+    const item = page.locator(".menu .thing", { hasText: "Crunchy Taco Supreme" });
+    await item.locator(".flag").waitFor();
+    await item.click();
+    await page.locator(".about .proof").waitFor();
+    assert.match(await page.locator(".about").textContent(), /cannot be had, because.*Tomatoes, which ran out/s);
+    await page.locator(".menu .thing", { hasText: "Bean Burrito" }).first().click();
+    await page.locator(".about", { hasText: "Nothing stands in its way" }).waitFor();
+    assert.match(await page.locator(".about .reply").textContent(), /Bean Burrito/);
+    await page.getByRole("button", { name: "Order one" }).click();
+    await ticket(page).locator(".line", { hasText: "Bean Burrito" }).waitFor();
+  });
+
+  visit("a turn is asked why something did not come about", async ({ page }) => {
+    await say(page, "customer", "two soft tacos please");
+    await page.getByLabel(/^Why was this not decided/).fill('unavailable("Soft Taco",_)');
+    await page.getByRole("button", { name: "Ask" }).click();
+    await page.locator(".because li").first().waitFor();
+    assert.match(await page.locator(".because").textContent(), /ran out|runout/);
+  });
+
+  visit("turns are replayed one by one, by keys too", async ({ page }) => {
+    await say(page, "customer", "two soft tacos please");
+    await say(page, "manager", "we're out of tomatoes");
+    await say(page, "customer", "and a large pepsi");
+    await page.locator(".timeline .dot button").first().click();
+    assert.equal(await ticket(page).locator(".line").count(), 2);
+    assert.equal(await page.locator(".facts li").count(), 0);
+    assert.match(await page.locator(".where-now").textContent(), /after turn 1 of 3/);
+    await page.locator("h1").click();
+    await page.keyboard.press("ArrowRight");
+    await page.locator(".facts li").waitFor();
+    await page.keyboard.press("ArrowRight");
+    await ticket(page).locator(".line", { hasText: "Pepsi" }).waitFor();
+    assert.ok(await page.getByRole("button", { name: "Back to now" }).isHidden());
+  });
+
+  visit("a conversation goes on differently from a turn", async ({ page }) => {
+    await say(page, "customer", "two soft tacos please");
+    await say(page, "customer", "and a large pepsi");
+    await page.getByRole("button", { name: "Open turn 1 of customer" }).click();
+    await page.getByRole("button", { name: "Go on differently from here" }).click();
+    await page.locator(".branch", { hasText: "after turn 1" }).waitFor();
+    assert.equal(await ticket(page).locator(".line").count(), 2);
+    await say(page, "customer", "and a bean burrito");
+    assert.match(await ticket(page).textContent(), /Bean Burrito/);
+    assert.doesNotMatch(await ticket(page).textContent(), /Pepsi/);
+  });
+
+  visit("after a reload it goes on where it was", async ({ page }) => {
+    await say(page, "customer", "two soft tacos please");
+    await say(page, "manager", "we're out of tomatoes");
+    await page.reload();
+    await ticket(page).locator(".line").nth(1).waitFor();
+    assert.match(await talk(page, "customer").textContent(), /two soft tacos please/);
+    await page.locator(".facts li", { hasText: "Tomatoes" }).waitFor();
+    await say(page, "customer", "and a pepsi");
+    assert.equal(await ticket(page).locator(".line").count(), 3);
+  });
+
+  visit("two tabs on one session see the same", async ({ page, context, at }) => {
+    await say(page, "customer", "two soft tacos please");
+    const other = await visitor(chrome, at.url, { context });
+    await other.page.locator(".link.live").waitFor();
+    await ticket(other.page).locator(".line").nth(1).waitFor();
+    await say(page, "customer", "and a pepsi");
+    await ticket(other.page).locator(".line", { hasText: "Pepsi" }).waitFor();
+    await say(other.page, "manager", "we're out of lettuce");
+    await page.locator(".facts li", { hasText: "Lettuce" }).waitFor();
+    assert.deepEqual(other.errors, []);
+  });
+
+  visit("words are never markup", async ({ page }) => {
+    await say(page, "customer", '<img src=x onerror="alert(1)"><b>two soft tacos</b>');
+    assert.equal(await page.locator(".talk img, .talk b, .opened blockquote img").count(), 0);
+    assert.match(await talk(page, "customer").textContent(), /<b>two soft tacos<\/b>/);
+  });
+
+  visit("it works by keyboard alone", async ({ page }) => {
+    await page.getByLabel("Speak as the customer", { exact: true }).waitFor();
+    const names = [];
+    for (let i = 0; i < 30; i += 1) {
+      await page.keyboard.press("Tab");
+      names.push(await page.evaluate(() => document.activeElement?.getAttribute("aria-label") ?? document.activeElement?.textContent));
+    }
+    assert.equal(names[0], "Skip to the conversation");
+    for (const name of ["Speak as the customer", "Speak as the manager", "Counter", "Flows"]) assert.ok(names.includes(name), `${name} in ${names}`);
+  });
+});
+
+test("without a token the manager's side stays shut, and opens with one", async () => {
+  const at = await service();
+  const { page, context } = await visitor(chrome, at.url);
+  try {
+    await page.locator(".lane[data-role=manager] .lock").waitFor();
+    await say(page, "customer", "a pepsi please");
+    await page.getByLabel("Operator's token for the manager").fill(decodeURIComponent(at.address.split("#token=")[1]));
+    await page.locator(".lane[data-role=manager] .lock").getByRole("button", { name: "Open" }).click();
+    await say(page, "manager", "we're out of tomatoes");
+    await page.locator(".facts li", { hasText: "Tomatoes" }).waitFor();
+  } finally {
+    await context.close();
+    at.stop();
+  }
+});
+
+describe("on a phone", () => {
+  visit("one pane shows at a time, and the whole width is enough", async ({ page }) => {
+    await say(page, "customer", "two soft tacos please");
+    await page.locator(".tabs").getByRole("button", { name: "Order" }).click();
+    await ticket(page).locator(".line").nth(1).waitFor({ state: "visible" });
+    assert.ok(await talk(page, "customer").isHidden());
+    await page.locator(".tabs").getByRole("button", { name: "manager" }).click();
+    await say(page, "manager", "we're out of tomatoes");
+    await page.locator(".tabs").getByRole("button", { name: "Turn" }).click();
+    await page.locator(".opened blockquote").waitFor({ state: "visible" });
+    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "nothing sticks out");
+    await accessible(page);
+  }, { width: 390, height: 844 });
+});
+
+describe("flows and authors", () => {
+  visit("a flow's graph shows where the conversation stands", async ({ page }) => {
+    await page.getByRole("link", { name: "Flows" }).click();
+    await page.getByLabel("Flow", { exact: true }).selectOption("bank_balance");
+    await page.locator(".node.here").waitFor();
+    await say(page, "speaker", "hello, I would like to know my balance");
+    await say(page, "speaker", "my name is Ada Brandt");
+    await page.locator(".node .t-known").first().waitFor();
+    assert.match(await page.locator(".node.here").textContent(), /FullName = .*AccountNumber/i);
+    await accessible(page);
+  });
+
+  visit("what was not understood is listed, and kept as a test", async ({ page }) => {
+    await say(page, "customer", "flarbl the wug, kindly");
+    await say(page, "customer", "flarbl the wug, kindly");
+    await page.getByRole("link", { name: "Authors" }).click();
+    const row = page.locator("tbody tr", { hasText: "flarbl the wug" });
+    await row.waitFor();
+    assert.match(await row.textContent(), /2/);
+    const [file] = await Promise.all([page.waitForEvent("download"), row.getByRole("button").click()]);
+    assert.match(file.suggestedFilename(), /\.yaml$/);
+    assert.match(await page.locator(".kept").textContent(), /say: "flarbl the wug, kindly"/);
+    await accessible(page);
+  });
+});
+
+describe("everybody", () => {
+  for (const dark of [false, true]) {
+    visit(`axe finds nothing, ${dark ? "dark" : "light"}`, async ({ page }) => {
+      await say(page, "manager", "we're out of tomatoes");
+      await say(page, "customer", "two soft tacos with guacamole, a crunchy taco supreme and a large pepsi please");
+      await page.locator("details.act > summary").first().click();
+      await page.locator(".unfolded .proof").first().waitFor();
+      await accessible(page);
+      await page.getByRole("button", { name: /whole menu/ }).click();
+      await page.locator(".menu .thing .flag").first().waitFor();
+      await page.locator(".menu .thing", { has: page.locator(".flag") }).first().click();
+      await page.locator(".about .proof").waitFor();
+      await accessible(page);
+    }, { dark });
+  }
+
+  visit("nothing shifts while it loads, and it paints at once", async ({ page, at }) => {
+    const paints = [];
+    for (let i = 0; i < 5; i += 1) {
+      await page.goto("about:blank");
+      await page.goto(at.url);
+      await page.locator(".link.live").waitFor();
+      const seen = await page.evaluate(() => new Promise((done) => {
+        new PerformanceObserver((list) => done({ shift: list.getEntries().filter((e) => !e.hadRecentInput).reduce((sum, e) => sum + e.value, 0) })).observe({ type: "layout-shift", buffered: true });
+        setTimeout(() => done({ shift: 0 }), 300);
+      }));
+      assert.ok(seen.shift < 0.02, `layout shift ${seen.shift}`);
+      paints.push(await page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? 0));
+    }
+    // The machine may be busy with other tests, so the best of five counts.
+    assert.ok(Math.min(...paints) <= 200, `first paint after ${paints.map(Math.round)} ms`);
+  });
+
+  visit("light and dark are a choice that stays", async ({ page }) => {
+    const paper = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+    const light = await paper();
+    await page.getByRole("button", { name: /light and dark/ }).click();
+    const dark = await paper();
+    assert.notEqual(light, dark);
+    await page.reload();
+    assert.equal(await paper(), dark);
+  });
+});
