@@ -59,8 +59,10 @@ enum Command {
     Explain(check::Explain),
     /// Search all short conversations for one that breaks a property of the domain.
     Verify(verify::Arguments),
-    /// Draw a flow as DOT or SVG.
+    /// Draw a flow as DOT or SVG, or an ADL project as DOT.
     Draw(flow::Arguments),
+    /// Write an ADL program in today's form, comments kept.
+    Export(agents::Export),
     /// Measure against data sets.
     Eval(eval::Arguments),
     /// Learn from a domain's labelled utterances, or cross-validate what is learned.
@@ -114,6 +116,7 @@ fn run(command: Command) -> Result<bool, common::Failure> {
         Command::Explain(a) => check::explain(&a),
         Command::Verify(a) => verify::run(&a),
         Command::Draw(a) => flow::draw(&a),
+        Command::Export(a) => agents::export(&a),
         Command::Eval(a) => eval::run(&a),
         Command::Train(a) => train::run(&a),
         Command::Bench(a) => bench::run(&a),

@@ -3,6 +3,7 @@
 //! A front-end reads its files to a [`Program`] and lowers that to a [`crate::domain::Domain`]: a vocabulary, rules, facts about the program and
 //! templates. The turn takes it from there; nothing here runs. docs/ir.md tells which construct of which language becomes what.
 
+pub mod draw;
 pub mod graph;
 pub mod guard;
 pub mod kind;

@@ -1,28 +1,98 @@
 //! ADL projects on the command line: as programs, as domains, and what is wrong with them.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::common::Failure;
+use crate::check::report;
 use crate::diag::{Diagnostic, Severity};
 use crate::domain::{Domain, Files};
 use crate::ir::Program;
 use crate::lang::{adl, script};
 
-/// Whether a path is that of a project: a folder, or a YAML file that is not one of a domain's.
+/// Whether a path is that of a project: a folder, a zip, or a YAML file that is not one of a domain's.
 pub fn is_project(path: &str) -> bool {
     const OF_DOMAINS: [&str; 2] = ["sorts:", "rules:"];
     let file = Path::new(path);
-    if file.is_dir() {
+    let ends = |ending: &str| file.extension().is_some_and(|e| e.eq_ignore_ascii_case(ending));
+    if file.is_dir() || ends("zip") {
         return true;
     }
-    let yaml = file.extension().is_some_and(|e| e.eq_ignore_ascii_case("yml") || e.eq_ignore_ascii_case("yaml"));
+    let yaml = ends("yml") || ends("yaml");
     let text = || std::fs::read(file).map(|b| String::from_utf8_lossy(&b).into_owned()).unwrap_or_default();
     yaml && !text().lines().any(|l| OF_DOMAINS.iter().any(|d| l.starts_with(d)))
 }
 
-/// Everything that is wrong with a project.
-pub fn check(path: &str) -> Vec<Diagnostic> {
-    adl::read(Path::new(path)).1
+/// What is asked of a project beside what is wrong with it.
+#[derive(clap::Args, Clone, Debug, Default)]
+pub struct Beside {
+    /// What another implementation of the language does otherwise, with line and row: `mica`.
+    #[arg(long, value_name = "mica")]
+    compare: Option<String>,
+    /// Where an ADL program needs a language model, and what is done without one.
+    #[arg(long)]
+    offline: bool,
+}
+
+/// Everything that is wrong with a project, and what else is asked of it.
+pub fn check(path: &str, beside: &Beside) -> Result<Vec<Diagnostic>, Failure> {
+    let reading = match adl::open(Path::new(path)) {
+        Ok(reading) => reading,
+        Err(wrong) => return Ok(vec![wrong]),
+    };
+    let mut found = reading.found.clone();
+    match beside.compare.as_deref() {
+        Some("mica") => found.extend(reading.compared_with_mica()),
+        Some(other) => return Err(Failure::Other(format!("`{other}` cannot be compared with: use --compare mica"))),
+        None => {}
+    }
+    if beside.offline {
+        found.extend(reading.offline());
+    }
+    Ok(found)
+}
+
+/// What the text of a program alone proves: what nothing leads to, what never waits, functions that are called without what they need.
+const PROVED: [&str; 5] = ["adl-unused", "adl-unreachable", "adl-endless-loop", "adl-calls-itself", "adl-function-argument"];
+
+/// Tells what no proposal can reach, what never waits, and which functions are called without what they need.
+pub fn verify(path: &str, json: bool) -> Result<bool, Failure> {
+    let reading = adl::open(Path::new(path)).map_err(|d| Failure::Domain(vec![d]))?;
+    let errors: Vec<Diagnostic> = reading.found.iter().filter(|d| d.severity == Severity::Error && !PROVED.contains(&d.code)).cloned().collect();
+    if !errors.is_empty() {
+        return Err(Failure::Domain(errors));
+    }
+    let found: Vec<Diagnostic> = reading.found.into_iter().filter(|d| PROVED.contains(&d.code)).collect();
+    if json {
+        println!("{}", report::json(&found));
+    } else {
+        print!("{}", report::plain(&found));
+        println!("{}", report::summary(&found));
+    }
+    Ok(found.is_empty())
+}
+
+/// Arguments of `export`.
+#[derive(clap::Args)]
+#[command(
+    after_help = "Examples:\n  duologue export my_agents/              the program in ADL 1.0 form on the terminal\n  duologue export my_agents/ -o new.yml   into a file"
+)]
+pub struct Export {
+    /// A folder with an ADL program, or the program.
+    path: PathBuf,
+    /// Write to this file instead of the terminal.
+    #[arg(short, long)]
+    out: Option<PathBuf>,
+}
+
+/// Writes a program in ADL 1.0 form, comments kept.
+pub fn export(a: &Export) -> Result<bool, Failure> {
+    let reading = adl::open(&a.path).map_err(|d| Failure::Domain(vec![d]))?;
+    let Some(text) = reading.exported() else { return Err(Failure::Domain(reading.found)) };
+    match &a.out {
+        Some(path) => std::fs::write(path, text).map_err(|e| Failure::Other(format!("{}: {e}", path.display())))?,
+        None => print!("{text}"),
+    }
+    Ok(true)
 }
 
 /// The program of a project.

@@ -23,6 +23,8 @@ pub struct Arguments {
     /// As JSON.
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    beside: super::agents::Beside,
 }
 
 /// Arguments of `explain`.
@@ -44,7 +46,7 @@ pub fn run(a: &Arguments) -> Result<bool, Failure> {
             let (_, wrong) = crate::lang::chief::read(&super::flow::source(w)?);
             found.extend(wrong);
         } else if !files.domains().contains(w) && super::agents::is_project(w) {
-            found.extend(super::agents::check(w));
+            found.extend(super::agents::check(w, &a.beside)?);
         } else if Path::new(w).is_file() {
             let bytes = std::fs::read(w).map_err(|e| Failure::Other(format!("{w}: {e}")))?;
             loose.push(Source::new(w, &String::from_utf8_lossy(&bytes)));

@@ -12,17 +12,17 @@ use crate::lang::chief;
 /// Arguments of `draw`.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  duologue draw bank_balance            a built-in flow, as DOT\n  duologue draw my_flow.json --svg -o my_flow.svg\n  duologue draw hotel_book --at 3       with node 3 pointed out"
+    after_help = "Examples:\n  duologue draw bank_balance            a built-in flow, as DOT\n  duologue draw my_flow.json --svg -o my_flow.svg\n  duologue draw hotel_book --at 3       with node 3 pointed out\n  duologue draw my_agents/ --at order   an ADL project"
 )]
 pub struct Arguments {
-    /// A flow file, or the name of a built-in flow.
+    /// A flow file, the name of a built-in flow, or an ADL project.
     flow: String,
     /// SVG instead of DOT.
     #[arg(long)]
     svg: bool,
-    /// The node where the dialogue stands.
+    /// Where the dialogue stands: the number of a node; of a project an agent or a step, such as `order.steps.2` (may be given several times).
     #[arg(long)]
-    at: Option<i32>,
+    at: Vec<String>,
     /// Known slots, as NAME=VALUE.
     #[arg(long = "slot")]
     slots: Vec<String>,
@@ -73,17 +73,30 @@ pub fn domain(flow: &str, files: &Files) -> Result<Domain, Failure> {
 
 /// Draws a flow.
 pub fn draw(a: &Arguments) -> Result<bool, Failure> {
-    let program = load(&a.flow)?;
-    let Some(flow) = program.graph() else { return Err(Failure::Other(format!("`{}` is no graph", a.flow))) };
-    let mut highlight = Highlight { current: a.at, ..Highlight::default() };
-    for slot in &a.slots {
-        let (name, value) = slot.split_once('=').ok_or_else(|| Failure::Other(format!("`{slot}` is no slot: write NAME=VALUE")))?;
-        highlight.slots.insert(name.to_owned(), value.to_owned());
-    }
-    let text = if a.svg { svg(flow, &highlight) } else { dot(flow, &highlight) };
+    let text = if super::agents::is_project(&a.flow) {
+        if a.svg {
+            return Err(Failure::Other("a project is drawn as DOT: leave --svg out, and let Graphviz draw it (`| dot -Tsvg`)".to_owned()));
+        }
+        crate::ir::draw::dot(&super::agents::load(Path::new(&a.flow))?, &a.at)
+    } else {
+        drawn(a)?
+    };
     match &a.out {
         Some(path) => std::fs::write(path, text).map_err(|e| Failure::Other(format!("{}: {e}", path.display())))?,
         None => println!("{text}"),
     }
     Ok(true)
+}
+
+/// The drawing of a flow.
+fn drawn(a: &Arguments) -> Result<String, Failure> {
+    let program = load(&a.flow)?;
+    let Some(flow) = program.graph() else { return Err(Failure::Other(format!("`{}` is no graph", a.flow))) };
+    let number = |at: &String| at.parse().map_err(|_| Failure::Other(format!("`{at}` is no node of a flow: nodes are numbers")));
+    let mut highlight = Highlight { current: a.at.last().map(number).transpose()?, ..Highlight::default() };
+    for slot in &a.slots {
+        let (name, value) = slot.split_once('=').ok_or_else(|| Failure::Other(format!("`{slot}` is no slot: write NAME=VALUE")))?;
+        highlight.slots.insert(name.to_owned(), value.to_owned());
+    }
+    Ok(if a.svg { svg(flow, &highlight) } else { dot(flow, &highlight) })
 }

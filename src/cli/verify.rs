@@ -35,6 +35,9 @@ pub struct Arguments {
 
 /// Verifies and prints; the answer tells whether nothing was violated.
 pub fn run(a: &Arguments) -> Result<bool, Failure> {
+    if let Some(project) = a.name.as_deref().filter(|n| !a.place.files().domains().iter().any(|d| d == n) && super::agents::is_project(n)) {
+        return super::agents::verify(project, a.json);
+    }
     let flow = a.name.clone().filter(|n| super::flow::is_flow(n)).or_else(|| a.place.flow.clone());
     let place = Place { flow, domain: a.name.clone().or_else(|| a.place.domain.clone()), ..a.place.clone() };
     let domain = place.load()?;

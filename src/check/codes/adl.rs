@@ -11,6 +11,7 @@ pub const CODES: &[Code] = &[
         "duologue check shop",
     ),
     c("adl-several-programs", "A folder holds several programs and none is called `agents.yml`.", "a.yml b.yml", "duologue check shop/a.yml"),
+    c("adl-archive", "A zip cannot be unpacked, or holds what no project holds.", "a zip with `../agents.yml`", "a zip of the project's folder"),
     c("adl-not-utf8", "A program is UTF-8 text.", "bot: caf\\xe9   (Latin-1)", "bot: café   (UTF-8)"),
     c("adl-yaml", "The file is no YAML. What follows the place could not be read.", "- bot: Note: closed today", "- bot: \"Note: closed today\""),
     c(
@@ -135,6 +136,12 @@ pub const CODES: &[Code] = &[
     c("adl-path-from-above", "The path is found from a folder above the program only.", "sources: [./examples/shop/docs]", "sources: [docs]"),
     c("adl-python", "The file is no Python.", "def find(city)", "def find(city):"),
     c("adl-python-parameter", "The parameter cannot be declared as it stands.", "def find(*cities)", "def find(cities: list[str])"),
+    c(
+        "adl-offline",
+        "Here the program needs a language model; the finding says what is done without one (`check --offline`).",
+        "prompt: …",
+        "duologue chat --agents shop --model model.yaml",
+    ),
     c("adl-source", "A source cannot be read; the agent does without it.", "sources: [hous.txt]", "sources: [hours.txt]"),
     c("adl-config", "Something in config.yml means nothing here, or stands in the wrong place.", "api_key: abc", "environment: [API_KEY]"),
 ];

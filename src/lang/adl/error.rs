@@ -80,9 +80,11 @@ pub fn path_of(root: &Node, at: usize) -> Vec<String> {
         let inner = match &open.data {
             Data::Scalar { .. } => None,
             Data::List(items) => items.iter().enumerate().find(|(_, n)| holds(&n.span)).map(|(k, n)| (k.to_string(), Some(n))),
-            Data::Map(members) => {
-                members.iter().find(|(k, v)| holds(&k.span) || holds(&v.span)).map(|(k, v)| (k.text.clone(), Some(v).filter(|v| holds(&v.span))))
-            }
+            // What stands between a key and its value, such as a tag, belongs to the key.
+            Data::Map(members) => members
+                .iter()
+                .find(|(k, v)| holds(&k.span) || holds(&v.span) || (k.span.start..v.span.start).contains(&at))
+                .map(|(k, v)| (k.text.clone(), Some(v).filter(|v| holds(&v.span)))),
         };
         match inner {
             Some((step, next)) => {

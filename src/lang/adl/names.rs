@@ -10,7 +10,7 @@ use super::python::Def;
 use super::syntax::{Agent, Document, Kind, StepKind};
 use crate::ir::value::Path;
 
-pub use conditions::{compares_with_values, condition};
+pub use conditions::{compares_with_values, condition, read_condition};
 
 /// A function with the file that defines it.
 #[derive(Clone, Debug, PartialEq)]

@@ -175,7 +175,8 @@ impl<'a> Reader<'a, '_> {
                 _ => break,
             }
         }
-        root.ok_or(Stop)
+        // A text of nothing but comments is an empty value.
+        Ok(root.unwrap_or(Node { data: Data::Scalar { text: String::new(), plain: true }, span: 0..0 }))
     }
 
     fn node(&mut self, (event, span): (Event<'a>, Range<usize>), depth: usize) -> Result<Node, Stop> {

@@ -3,6 +3,7 @@
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 
+use super::archive;
 use super::error::{Findings, nearest};
 use super::names::Callable;
 use super::parse::Word;
@@ -35,6 +36,14 @@ pub fn open(path: &Path) -> Result<Project, Diagnostic> {
     let shown = path.display().to_string();
     let at = |name: &str| Origin { file: name.into(), start: 0, end: 0, line: 1, column: 1 };
     let wrong = |code, message: String, help: String| Diagnostic { path: Some(String::new()), ..Diagnostic::error(code, at(&shown), message).help(help) };
+    let unpacked = if path.is_file() && archive::is_zip(path) {
+        let broken =
+            |e: String| wrong("adl-archive", format!("`{shown}` cannot be unpacked: {e}"), "make the archive anew, of the folder of the program".to_owned());
+        Some(archive::unpacked(path).map_err(broken)?)
+    } else {
+        None
+    };
+    let path = unpacked.as_deref().unwrap_or(path);
     let file = if path.is_dir() {
         let named = ["agents.yml", "agents.yaml"].iter().map(|n| path.join(n)).find(|p| p.is_file());
         let programs = programs(path);

@@ -2,15 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
+use super::archive;
 use super::error::Findings;
 use super::parse::Word;
 use super::project::{Place, Project, above, ends_in};
 use crate::ir::Passage;
 
 /// Endings of files that are read.
-const READ: [&str; 6] = ["txt", "md", "markdown", "csv", "html", "htm"];
+const READ: [&str; 7] = ["txt", "md", "markdown", "csv", "html", "htm", "docx"];
 /// Endings of documents that this build does not read.
-const NOT_READ: [&str; 3] = ["pdf", "doc", "docx"];
+const NOT_READ: [&str; 2] = ["pdf", "doc"];
 /// Bytes of a document that are read.
 const MOST_BYTES: u64 = 8 << 20;
 /// How deep folders are walked.
@@ -89,7 +90,7 @@ fn file(project: &Project, path: &Path, source: &Word, out: &mut Vec<Passage>, f
     let shown = project.shown(path);
     if !ends_in(path, &READ) {
         let message = format!("`{shown}` is a kind of document that cannot be read here");
-        unread(source, message, "save it as .txt, .md, .csv or .html", found);
+        unread(source, message, "save it as .txt, .md, .csv, .html or .docx", found);
         return;
     }
     if path.metadata().map_or(0, |m| m.len()) > MOST_BYTES {
@@ -100,11 +101,12 @@ fn file(project: &Project, path: &Path, source: &Word, out: &mut Vec<Passage>, f
         unread(source, format!("`{shown}` cannot be read"), "look at the rights of the file", found);
         return;
     };
-    let text = String::from_utf8_lossy(&bytes);
+    let archived = if ends_in(path, &["docx"]) { archive::docx(&bytes) } else { None };
+    let text = archived.map_or_else(|| String::from_utf8_lossy(&bytes), Into::into);
     let text = text.trim_start_matches('\u{feff}');
     let parts = if ends_in(path, &["csv"]) {
         rows(text)
-    } else if ends_in(path, &["html", "htm"]) {
+    } else if ends_in(path, &["html", "htm", "docx"]) {
         paragraphs(&without_tags(text))
     } else {
         paragraphs(text)
@@ -171,7 +173,7 @@ fn without_tags(html: &str) -> String {
             }
             _ => tag,
         };
-        if matches!(name.as_str(), "/p" | "/div" | "/li" | "/h1" | "/h2" | "/h3" | "/h4" | "/tr" | "/section" | "/td" | "br") {
+        if matches!(name.as_str(), "/p" | "/div" | "/li" | "/h1" | "/h2" | "/h3" | "/h4" | "/tr" | "/section" | "/td" | "br") || tag.starts_with("</w:p>") {
             out.push_str("\n\n");
         }
         rest = skipped.find('>').and_then(|n| skipped.get(n + 1..)).unwrap_or("");

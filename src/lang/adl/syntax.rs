@@ -239,7 +239,7 @@ pub fn document(root: &Node, found: &mut Findings) -> Document {
             "schedule" if !is_agent || node.get("type").is_none() => {
                 found.warning("adl-old-spelling", name.span.clone(), "`schedule` is of an older spelling and is ignored", "remove it");
             }
-            _ if is_agent => out.agents.extend(agents::agent(name, node, found)),
+            _ if is_agent => out.agents.push(agents::agent(name, node, found)),
             _ => not_an_agent(name, node, found),
         }
     }

@@ -27,6 +27,11 @@ pub fn condition(scope: Scope<'_>, agent: &Agent, written: &Word, found: &mut Fi
     read
 }
 
+/// Reads a condition of an agent, without telling what is wrong with it.
+pub fn read_condition(scope: Scope<'_>, agent: &Agent, text: &str) -> Option<Expr> {
+    expr::read(text, &|t: &str| names(scope, agent, t)).0
+}
+
 /// Whether a text by itself names a value or an outcome, or looks as if it were to.
 fn names(scope: Scope<'_>, agent: &Agent, text: &str) -> bool {
     let text = text.trim();
@@ -144,8 +149,7 @@ pub fn compares_with_values(scope: Scope<'_>, of: &Agent, arg: &str) -> bool {
         for step in agent.steps() {
             let StepKind::If { branches, .. } = &step.kind else { continue };
             for b in branches {
-                let names = |text: &str| names(scope, agent, text);
-                let Some(expr) = expr::read(&b.condition.text, &names).0 else { continue };
+                let Some(expr) = read_condition(scope, agent, &b.condition.text) else { continue };
                 for (left, right) in comparisons(&expr) {
                     let is = |s: &Side| !s.quoted && ((agent.name.text == of.name.text && s.text == arg) || s.text == format!("{}.{arg}", of.name.text));
                     if is(left) {

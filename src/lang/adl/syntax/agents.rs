@@ -5,10 +5,11 @@ use super::{Agent, Block, Kind, Member, name_is_sound, names, text};
 use crate::lang::adl::error::{Findings, like, nearest};
 use crate::lang::adl::parse::{Data, Node, Word};
 
-/// Reads an agent. Without a type that is known there is nothing to read the rest by.
-pub fn agent(name: &Word, node: &Node, found: &mut Findings) -> Option<Agent> {
+/// Reads an agent. Without a type that is known, its fields tell what it was meant to be, so that the rest is read all the same.
+pub fn agent(name: &Word, node: &Node, found: &mut Findings) -> Agent {
     name_is_sound(name, "agent", found);
-    let kind = kind(name, node, found)?;
+    let told = kind(name, node, found);
+    let kind = told.unwrap_or_else(|| likely(node));
     let mut out = Agent {
         name: name.clone(),
         kind,
@@ -63,8 +64,21 @@ pub fn agent(name: &Word, node: &Node, found: &mut Findings) -> Option<Agent> {
     }
     // Whatever is beside the steps comes after them, wherever it stands.
     out.blocks.extend(subflows);
-    missing(&out, node, found);
-    Some(out)
+    if told.is_some() {
+        missing(&out, node, found);
+    }
+    out
+}
+
+/// What an agent was probably meant to be, by the fields that it has.
+fn likely(node: &Node) -> Kind {
+    let has = |field: &str| node.get(field).is_some();
+    match () {
+        () if has("contains") || has("contain") => Kind::Ensemble,
+        () if has("faq") || has("sources") => Kind::Kb,
+        () if has("prompt") || has("uses") => Kind::Llm,
+        () => Kind::Flow,
+    }
 }
 
 /// A field that is not of this type: a subflow, or a mistake.
@@ -223,7 +237,7 @@ fn faq(key: &Word, node: &Node, found: &mut Findings) -> Vec<(Word, Word)> {
                 let lacks = if q.is_none() { "q" } else { "a" };
                 let keys = item.members();
                 let at = keys.first().map_or(item.span.clone(), |(k, _)| k.span.clone());
-                let near = like(lacks, keys.iter().map(|(k, _)| k.text.as_str()).filter(|k| !matches!(*k, "q" | "a")));
+                let near = keys.iter().map(|(k, _)| k.text.as_str()).find(|k| !matches!(*k, "q" | "a") && k.to_lowercase().starts_with(lacks));
                 let help = near.map_or_else(|| format!("write `{lacks}:` with a text"), |n| format!("write `{lacks}` instead of `{n}`"));
                 found.error("adl-faq-entry", at, format!("an entry of `faq` has no `{lacks}`"), help);
             }
@@ -329,8 +343,9 @@ pub fn pairs(node: Option<&Node>, field: &str, found: &mut Findings) -> Vec<(Wor
             found.error("adl-no-pair", map.span.clone(), format!("`{field}` takes names with values, but this is {}", map.kind()), help);
         }
         for (name, value) in map.members() {
-            if out.iter().any(|(known, _)| known.text == name.text) {
-                let message = format!("`{}` stands here a second time", name.text);
+            if let Some((first, _)) = out.iter().find(|(known, _)| known.text == name.text) {
+                let line = found.source().origin(first.span.clone()).line;
+                let message = format!("`{}` stands here a second time; the first is in line {line}", name.text);
                 found.error("adl-duplicate-key", name.span.clone(), message, "rename or remove one of them");
             } else {
                 out.push((name.clone(), value.clone()));
