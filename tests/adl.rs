@@ -177,14 +177,14 @@ fn programs_of_the_documentation_are_right() {
 #[test]
 fn older_spellings_are_exported_in_todays_form_with_their_comments() {
     let old = "# the desk\nmain:  # first\n  steps:\n  - begin\n  - call: desk  # then\n  - next: bye\n  - end\n  - begin: bye\n  # at last\n  - bot: Bye\n  - end\ndesk:\n  type: KB agent\n  description: answers\n  faq:\n    q: When?\n    a: Soon.\n  exit:\n  - policy: say goodbye\n";
-    let reading = adl::open(project(old, &BTreeMap::new()).path()).unwrap();
+    let reading = adl::open(project(old, &BTreeMap::new()).path(), None).unwrap();
     assert!(reading.program.is_some());
     let new = reading.exported().unwrap();
     assert_eq!(
         new,
         "# the desk\nmain:  # first\n  type: flow agent\n  steps:\n  - call: desk  # then\n  - next: bye\n  bye:\n  # at last\n  - bot: Bye\ndesk:\n  type: kb agent\n  description: answers\n  faq:\n  - q: When?\n    a: Soon.\n  exit: \"say goodbye\"\n"
     );
-    let again = adl::open(project(&new, &BTreeMap::new()).path()).unwrap();
+    let again = adl::open(project(&new, &BTreeMap::new()).path(), None).unwrap();
     assert!(again.found.is_empty(), "{:?}", again.found);
     assert_eq!(again.exported().unwrap(), new);
 }
@@ -193,7 +193,7 @@ fn older_spellings_are_exported_in_todays_form_with_their_comments() {
 fn what_mica_does_otherwise_is_told_with_its_row() {
     let program = "tools: tools.py\nmain:\n  type: ensemble agent\n  description: chooses\n  contains: [ask]\n  fallback: be nice\nask:\n  type: flow agent\n  description: asks\n  args: [n]\n  steps:\n  - call: find\n    args: {city: Bonn}\n  - if: find.success and n > 3\n    then:\n    - next: more\n    - bot: 5\n    else:\n    - return: error, well, no\n  - set: {n: None}\n  more:\n  - user\n";
     let files = BTreeMap::from([("tools.py".to_owned(), "def find(city):\n    return [{'status': 'success'}]\n".to_owned())]);
-    let reading = adl::open(project(program, &files).path()).unwrap();
+    let reading = adl::open(project(program, &files).path(), None).unwrap();
     assert!(reading.program.is_some(), "{:?}", reading.found);
     let rows: Vec<(&str, u32)> = reading.compared_with_mica().iter().map(|d| (d.code, d.origin.line)).collect();
     for row in [

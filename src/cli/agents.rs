@@ -31,11 +31,14 @@ pub struct Beside {
     /// Where an ADL program needs a language model, and what is done without one.
     #[arg(long)]
     offline: bool,
+    /// Take the paths of an ADL program as MICA's server would that runs in this folder.
+    #[arg(long, value_name = "DIR")]
+    mica_root: Option<PathBuf>,
 }
 
 /// Everything that is wrong with a project, and what else is asked of it.
 pub fn check(path: &str, beside: &Beside) -> Result<Vec<Diagnostic>, Failure> {
-    let reading = match adl::open(Path::new(path)) {
+    let reading = match adl::open(Path::new(path), beside.mica_root.as_deref()) {
         Ok(reading) => reading,
         Err(wrong) => return Ok(vec![wrong]),
     };
@@ -56,7 +59,7 @@ const PROVED: [&str; 5] = ["adl-unused", "adl-unreachable", "adl-endless-loop", 
 
 /// Tells what no proposal can reach, what never waits, and which functions are called without what they need.
 pub fn verify(path: &str, json: bool) -> Result<bool, Failure> {
-    let reading = adl::open(Path::new(path)).map_err(|d| Failure::Domain(vec![d]))?;
+    let reading = adl::open(Path::new(path), None).map_err(|d| Failure::Domain(vec![d]))?;
     let errors: Vec<Diagnostic> = reading.found.iter().filter(|d| d.severity == Severity::Error && !PROVED.contains(&d.code)).cloned().collect();
     if !errors.is_empty() {
         return Err(Failure::Domain(errors));
@@ -86,7 +89,7 @@ pub struct Export {
 
 /// Writes a program in ADL 1.0 form, comments kept.
 pub fn export(a: &Export) -> Result<bool, Failure> {
-    let reading = adl::open(&a.path).map_err(|d| Failure::Domain(vec![d]))?;
+    let reading = adl::open(&a.path, None).map_err(|d| Failure::Domain(vec![d]))?;
     let Some(text) = reading.exported() else { return Err(Failure::Domain(reading.found)) };
     match &a.out {
         Some(path) => std::fs::write(path, text).map_err(|e| Failure::Other(format!("{}: {e}", path.display())))?,
@@ -96,8 +99,11 @@ pub fn export(a: &Export) -> Result<bool, Failure> {
 }
 
 /// The program of a project.
-pub fn load(path: &Path) -> Result<Program, Failure> {
-    let (program, found) = adl::read(path);
+pub fn load(path: &Path, mica_root: Option<&Path>) -> Result<Program, Failure> {
+    let (program, found) = match adl::open(path, mica_root) {
+        Ok(reading) => (reading.program, reading.found),
+        Err(wrong) => (None, vec![wrong]),
+    };
     let errors: Vec<_> = found.into_iter().filter(|d| d.severity == Severity::Error).collect();
     match program {
         Some(program) if errors.is_empty() => Ok(program),
@@ -106,6 +112,6 @@ pub fn load(path: &Path) -> Result<Program, Failure> {
 }
 
 /// A project as the domain that the turn takes.
-pub fn domain(path: &Path, files: &Files) -> Result<Domain, Failure> {
-    script::domain(&load(path)?, files).map_err(Failure::Domain)
+pub fn domain(path: &Path, mica_root: Option<&Path>, files: &Files) -> Result<Domain, Failure> {
+    script::domain(&load(path, mica_root)?, files).map_err(Failure::Domain)
 }

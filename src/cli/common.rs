@@ -28,6 +28,9 @@ pub struct Place {
     /// An ADL project instead of a domain: a folder, or a program in one.
     #[arg(long, value_name = "PATH")]
     pub agents: Option<PathBuf>,
+    /// Take paths and the folder that functions run in as MICA's server would that runs in this folder (with --agents).
+    #[arg(long, value_name = "DIR")]
+    pub mica_root: Option<PathBuf>,
     /// A folder with kb/, rules/ and prompts/ of one's own; what it lacks comes from the binary.
     #[arg(long)]
     pub root: Option<PathBuf>,
@@ -89,7 +92,7 @@ impl Place {
     /// The domain.
     pub fn load(&self) -> Result<Domain, Failure> {
         let mut domain = match (&self.agents, &self.flow) {
-            (Some(path), _) => super::agents::domain(path, &self.files())?,
+            (Some(path), _) => super::agents::domain(path, self.mica_root.as_deref(), &self.files())?,
             (None, Some(flow)) => super::flow::domain(flow, &self.files())?,
             (None, None) => Domain::load(&self.files(), &self.name()).map_err(Failure::Domain)?,
         };

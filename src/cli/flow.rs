@@ -77,7 +77,7 @@ pub fn draw(a: &Arguments) -> Result<bool, Failure> {
         if a.svg {
             return Err(Failure::Other("a project is drawn as DOT: leave --svg out, and let Graphviz draw it (`| dot -Tsvg`)".to_owned()));
         }
-        crate::ir::draw::dot(&super::agents::load(Path::new(&a.flow))?, &a.at)
+        crate::ir::draw::dot(&super::agents::load(Path::new(&a.flow), None)?, &a.at)
     } else {
         drawn(a)?
     };

@@ -40,15 +40,16 @@ pub struct Reading {
 
 /// Reads a project: a folder, or a program in one. The program is absent when an error was found. No line of an author's Python runs.
 pub fn read(path: &Path) -> (Option<Program>, Vec<Diagnostic>) {
-    match open(path) {
+    match open(path, None) {
         Ok(reading) => (reading.program, reading.found),
         Err(wrong) => (None, vec![wrong]),
     }
 }
 
-/// Reads a project, and keeps what it was read from.
-pub fn open(path: &Path) -> Result<Reading, Diagnostic> {
-    let project = project::open(path)?;
+/// Reads a project, and keeps what it was read from. With `mica_root`, paths lead where they would for MICA's server in that folder.
+pub fn open(path: &Path, mica_root: Option<&Path>) -> Result<Reading, Diagnostic> {
+    let mica_root = mica_root.and_then(|r| r.canonicalize().ok());
+    let project = Project { mica_root, ..project::open(path)? };
     let mut found = Findings::new(project.source.clone());
     let Some(root) = parse::parse(&mut found) else {
         let found = found.done(None);

@@ -47,7 +47,7 @@ fn unpack(bytes: Vec<u8>, folder: &Path) -> Result<(), String> {
     let mut left = MOST_BYTES;
     for n in 0..archive.len() {
         let mut entry = archive.by_index(n).map_err(|e| e.to_string())?;
-        let Some(name) = entry.enclosed_name() else { return Err(format!("`{}` leads out of the archive", entry.name())) };
+        let Some(name) = entry.enclosed_name() else { return Err(format!("its entry {n} leads out of the archive")) };
         let to = folder.join(name);
         if entry.is_dir() {
             std::fs::create_dir_all(&to).map_err(|e| e.to_string())?;

@@ -98,6 +98,11 @@ fn header(scope: Scope<'_>, root: &Node, told: &mut Vec<Told>) {
         told.push(("P08", key.span.clone(), "MICA cannot load a program that has `tools`; here the files are loaded".to_owned(), SAME));
     }
     let kb: Vec<&Agent> = scope.document.agents.iter().filter(|a| a.kind == Kind::Kb).collect();
+    let contained = |name: &str| scope.document.agents.iter().any(|a| a.contains.iter().any(|m| m.agent.text == name));
+    if let Some(first) = kb.first().filter(|a| a.name.text != "main" && !contained(&a.name.text)) {
+        let message = format!("MICA asks `{}` on every routed turn though no ensemble contains it; here only who is contained is asked", first.name.text);
+        told.push(("K01", first.name.span.clone(), message, "contain it in the ensemble"));
+    }
     for agent in kb.iter().skip(1) {
         told.push((
             "K01",

@@ -53,15 +53,15 @@ fn apply(text: &str, mut edits: Vec<Edit>) -> String {
 
 /// The lines of a member, whole.
 fn lines(source: &Source, key: &Word, value: &Node) -> Range<usize> {
+    let last = source.text.get(..value.span.end.max(key.span.end)).map_or(key.span.end, |t| t.trim_end().len());
+    line_at(source, key.span.start).start..line_at(source, last).end
+}
+
+/// The line that a place stands in.
+fn line_at(source: &Source, at: usize) -> Range<usize> {
     let text = &source.text;
-    let start = text.get(..key.span.start).and_then(|t| t.rfind('\n')).map_or(0, |n| n + 1);
-    let last = value.span.end.max(key.span.end);
-    let last = if text.get(..last).is_some_and(|t| t.ends_with('\n')) {
-        last
-    } else {
-        text.get(last..).and_then(|t| t.find('\n')).map_or(text.len(), |n| last + n + 1)
-    };
-    start..last
+    let start = text.get(..at).and_then(|t| t.rfind('\n')).map_or(0, |n| n + 1);
+    start..text.get(at..).and_then(|t| t.find('\n')).map_or(text.len(), |n| at + n + 1)
 }
 
 /// How far a place is indented.
@@ -97,7 +97,7 @@ fn agent(source: &Source, name: &Word, node: &Node, edits: &mut Vec<Edit>) {
             "exit" | "fallback" => {
                 let first = value.list().and_then(|l| l.first()).unwrap_or(value);
                 if let Some(policy) = first.get("policy").and_then(Node::word) {
-                    edits.push((key.span.end..value.span.end.max(policy.span.end), format!(": {}", quoted(&policy.text))));
+                    edits.push((key.span.end..policy.span.end, format!(": {}", quoted(&policy.text))));
                 }
             }
             "faq" => faq(source, key, value, edits),
@@ -139,7 +139,7 @@ fn blocks(source: &Source, key: &Word, value: &Node, edits: &mut Vec<Edit>) {
             seen += 1;
             continue;
         }
-        let line = lines(source, &Word::new("", item.span.clone()), item);
+        let line = line_at(source, item.span.start);
         match named.filter(|_| is_begin && seen > 0) {
             Some(name) => edits.push((line, format!("{pad}{}:\n", source.text.get(name.span).unwrap_or(&name.text)))),
             None => edits.push((line, String::new())),

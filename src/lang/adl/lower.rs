@@ -53,7 +53,7 @@ pub fn lower(project: &Project, scope: Scope<'_>, root: &Node, tools: &Found, co
         functions,
         constraints: vec![],
         project: ir::Project {
-            folder: Some(project.folder.clone()),
+            folder: Some(project.mica_root.as_ref().unwrap_or(&project.folder).clone()),
             python: tools.files.iter().map(|f| project.folder.join(&*f.name)).collect(),
             environment: config.environment,
         },

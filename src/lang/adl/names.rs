@@ -116,7 +116,7 @@ impl<'a> Scope<'a> {
     /// All that can be called.
     fn callable(&self, agent: &'a Agent) -> Vec<&'a str> {
         let blocks = agent.blocks.iter().map(|b| b.name.text.as_str());
-        self.value_owners().chain(blocks).collect()
+        self.value_owners().chain(blocks.filter(|b| *b != "steps")).collect()
     }
 }
 

@@ -18,6 +18,8 @@ pub struct Project {
     pub source: Source,
     /// The folder, absolute.
     pub folder: PathBuf,
+    /// The folder that MICA's server would run in, if paths are to be taken as it takes them.
+    pub mica_root: Option<PathBuf>,
 }
 
 /// The Python files of a program.
@@ -76,7 +78,7 @@ pub fn open(path: &Path) -> Result<Project, Diagnostic> {
     })?;
     let folder = file.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
-    Ok(Project { source: Source::new(&name, &text), folder })
+    Ok(Project { source: Source::new(&name, &text), folder, mica_root: None })
 }
 
 /// The YAML files of a folder that may be programs.
@@ -112,6 +114,10 @@ impl Project {
         let given = Path::new(path.trim());
         let inside = |p: PathBuf| p.canonicalize().ok().filter(|p| p.starts_with(&self.folder));
         if let Some(found) = inside(self.folder.join(given)) {
+            return Place::Inside(found);
+        }
+        let served = self.mica_root.as_ref().and_then(|root| root.join(given).canonicalize().ok().filter(|p| p.starts_with(root)));
+        if let Some(found) = served {
             return Place::Inside(found);
         }
         let mut above = self.folder.as_path();
