@@ -6,9 +6,12 @@
 mod http;
 mod mcp;
 mod process;
+pub mod python;
 mod stand_in;
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
@@ -76,6 +79,16 @@ pub enum ActError {
 }
 
 impl ActError {
+    /// The fault as briefly as a program may compare it.
+    pub fn brief(&self) -> String {
+        match self {
+            Self::Timeout { millis, .. } => format!("timeout after {} s", millis.div_ceil(1000)),
+            Self::Interrupted(_) => "interrupted".to_owned(),
+            Self::Failed(_, what) | Self::Fault(_, what) | Self::Unreadable(_, what) | Self::Unreachable(_, what) => what.clone(),
+            Self::Unknown(_) | Self::Missing { .. } | Self::NoInput { .. } | Self::Type { .. } => self.to_string(),
+        }
+    }
+
     /// The code by which rules know the fault: the function's own, or one of `invalid`, `timeout`, `unreachable`, `failed`, `interrupted`, `unreadable`.
     pub fn code(&self) -> &str {
         match self {
@@ -152,6 +165,14 @@ pub enum Target {
         #[serde(default)]
         tool: Option<String>,
     },
+    /// A function of a Python file, run by one of a project's workers.
+    #[serde(skip)]
+    Python {
+        /// The workers.
+        workers: Arc<python::Workers>,
+        /// The file.
+        file: PathBuf,
+    },
     /// Nothing outside: the first case that fits answers.
     #[serde(skip)]
     StandIn(Vec<StandIn>),
@@ -177,6 +198,9 @@ pub struct Function {
     /// Calling it twice does no more than calling it once, so it may be tried again after a time-out too.
     #[serde(default)]
     pub idempotent: bool,
+    /// It takes inputs of any other name, too.
+    #[serde(default)]
+    pub open: bool,
 }
 
 fn timeout_ms() -> u64 {
@@ -281,6 +305,7 @@ impl Functions {
                 timeout_ms: f.timeout_ms,
                 retries: f.retries,
                 idempotent: f.idempotent,
+                open: false,
             }
         }))
     }
@@ -309,6 +334,13 @@ impl Functions {
         Ok(self)
     }
 
+    /// The same with these in place of those of their names.
+    #[must_use]
+    pub fn with(mut self, functions: impl IntoIterator<Item = Function>) -> Self {
+        self.by_name.extend(functions.into_iter().map(|f| (f.name.clone(), f)));
+        self
+    }
+
     /// The names.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.by_name.keys().map(String::as_str)
@@ -329,7 +361,7 @@ impl Functions {
                 Some(v) => i.admits(v).map_err(|expected| ActError::Type { function: f.name.clone(), input: i.name.clone(), expected })?,
             }
         }
-        if let Some(other) = call.inputs.keys().find(|k| !f.inputs.iter().any(|i| i.name == **k)) {
+        if let Some(other) = call.inputs.keys().find(|k| !f.open && !f.inputs.iter().any(|i| i.name == **k)) {
             return Err(ActError::NoInput { function: f.name.clone(), input: other.clone() });
         }
         Ok(f)
@@ -420,6 +452,11 @@ impl Function {
             Target::Http { url } => http::call(&self.name, url, call, id).await,
             Target::Process { command } => process::call(&self.name, command, call, id).await,
             Target::Mcp { command, tool } => mcp::call(&self.name, command, tool.as_deref().unwrap_or(&self.name), call).await,
+            Target::Python { workers, file } => {
+                let (workers, file, made, limit) = (workers.clone(), file.clone(), call.clone(), Duration::from_millis(self.timeout_ms));
+                let done = tokio::task::spawn_blocking(move || workers.call(&file, &made, limit)).await;
+                done.unwrap_or_else(|e| Err(ActError::Failed(self.name.clone(), e.to_string())))
+            }
             Target::StandIn(cases) => Ok(stand_in::answer(cases, call, id)),
         }
     }

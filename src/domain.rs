@@ -52,6 +52,8 @@ pub struct Domain {
     pub kb_rules: Option<Arc<Rules>>,
     /// The facts that a new site begins with, sorted.
     pub facts: Arc<Vec<Atom>>,
+    /// What a program says of itself, as facts that hold at every site.
+    pub written: Arc<Vec<Atom>>,
     /// What the actions sound like.
     pub templates: Arc<Templates>,
     /// How actions may be worded otherwise.
@@ -160,6 +162,7 @@ impl Domain {
                 rules,
                 kb_rules,
                 facts: Arc::new(facts),
+                written: Arc::default(),
                 templates: Arc::new(templates),
                 replies: Arc::new(replies),
                 files: files.clone(),

@@ -11,6 +11,7 @@ pub mod pattern;
 pub mod script;
 pub mod standing;
 pub mod value;
+pub mod walk;
 
 use std::path::PathBuf;
 
@@ -234,18 +235,27 @@ impl Program {
         }
     }
 
-    /// The blocks of the first agent, if it is a script.
-    pub fn script(&self) -> Option<&[script::Block]> {
-        match &self.first()?.body {
-            Body::Script(blocks) => Some(blocks),
-            _ => None,
+    /// Whether it is a program of agents that are walked from step to step.
+    pub fn walks(&self) -> bool {
+        self.first().is_some_and(|a| !matches!(a.body, Body::Rules(_) | Body::Graph(_)))
+    }
+}
+
+impl Agent {
+    /// The blocks that its steps stand in.
+    pub fn blocks(&self) -> &[script::Block] {
+        match &self.body {
+            Body::Script(blocks) => blocks,
+            _ => &self.opening,
         }
     }
 }
 
-/// What is found out about a program before rules decide on these facts: which conditions hold, and where a script goes.
-pub fn settle(program: Option<&Program>, guards: &[Guard], facts: &[Atom]) -> Vec<Atom> {
-    let mut found = guard::settle(guards, facts);
-    found.extend(program.map(|p| script::walk::walk(p, facts)).unwrap_or_default());
-    found
+/// What is found out about a program before rules decide on these facts: which conditions hold, and where the walk goes. What the rules do not see
+/// stands beside the facts: `sender(Name)`, and as `came(K,JSON)` what a call gave.
+pub fn settle(program: Option<&Program>, guards: &[Guard], facts: &[Atom], beside: &[Atom]) -> Vec<Atom> {
+    match program {
+        Some(program) if program.walks() => walk::walk(program, &[facts, beside].concat()),
+        _ => guard::settle(guards, facts),
+    }
 }

@@ -48,6 +48,10 @@ pub enum Said<'a> {
     Text(&'a str),
     /// Predicates as texts; they are read here, and validated like everybody's.
     Predicates(&'a [String]),
+    /// Nobody has spoken for so many seconds.
+    Silence(i32),
+    /// Predicates, and the words that they stand for, if there were any.
+    Atoms(Option<&'a str>, &'a [Atom]),
 }
 
 /// A turn under way: what was heard at its beginning, the rounds that are committed, and what the calls of the last one gave.
@@ -165,20 +169,31 @@ fn facts(given: &Given<'_>, admission: &Admission, held: Vec<Atom>) -> Vec<Atom>
     let mut facts = held;
     facts.push(Atom::new("role", vec![Term::constant(role)]));
     facts.extend(collected.iter().cloned());
-    let inputs = inputs_of_rounds(going, admission);
-    for (n, round) in inputs.iter().enumerate() {
-        let name = if n == going.rounds.len() { "in" } else { "heard" };
-        facts.extend(round.iter().map(|(at, atom)| Atom::new(name, vec![Term::Int(*at), atom.to_term()])));
-    }
+    facts.extend(inputs_as_facts(going, admission));
     if going.rounds.is_empty() {
         facts.extend(admission.refused.iter().map(refused_fact));
         facts.extend(doubts(&going.heard));
         facts.extend(half_heard(given));
     }
-    facts.extend(crate::ir::settle(given.domain.program.as_deref(), &given.domain.guards, &facts));
+    facts.extend(crate::ir::settle(given.domain.program.as_deref(), &given.domain.guards, &facts, &beside(&given.snapshot.opened, going)));
     facts.sort();
     facts.dedup();
     facts
+}
+
+/// What was taken in as the rules see it: `in` in this round, `heard` in those before.
+fn inputs_as_facts(going: &Going, admission: &Admission) -> Vec<Atom> {
+    let named = |(n, round): (usize, Vec<(i32, Atom)>)| {
+        let name = if n == going.rounds.len() { "in" } else { "heard" };
+        round.into_iter().map(move |(at, atom)| Atom::new(name, vec![Term::Int(at), atom.to_term()]))
+    };
+    inputs_of_rounds(going, admission).into_iter().enumerate().flat_map(named).collect()
+}
+
+/// What a walk is told beside the facts: whose conversation it is, and what calls gave, whole.
+fn beside(opened: &Opened, going: &Going) -> Vec<Atom> {
+    let came = (1..).zip(&going.came).map(|(k, came)| Atom::new("came", vec![Term::Int(k), Term::string(&came.whole())]));
+    came.chain([Atom::new("sender", vec![Term::string(&opened.key.session)])]).collect()
 }
 
 /// What each round takes in, the one to come included: first what was said, then what calls gave.

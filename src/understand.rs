@@ -1,5 +1,6 @@
 //! Understanding: words to predicates, by several implementations behind one trait.
 
+pub mod agents;
 pub mod embedded;
 pub mod embedding;
 pub mod flow;
@@ -112,6 +113,11 @@ pub struct Unsure {
 pub trait Understand: Send + Sync {
     /// Translates one utterance.
     fn understand(&self, text: &str, context: &Context) -> Heard;
+
+    /// What it means that nobody has spoken for so many seconds; nothing to most.
+    fn silence(&self, _seconds: i32, _context: &Context) -> Heard {
+        Heard::default()
+    }
 
     /// What of another translator's reading the words bear out; the rest of it is to be asked back, or nothing. Who cannot judge lets it be.
     fn gate(&self, _text: &str, _context: &Context, heard: Heard) -> Heard {

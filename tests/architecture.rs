@@ -94,7 +94,7 @@ const MAY_IMPORT: [(&str, &str); 21] = [
     ("check", "diag term conversation ontology reason reasoning understand render domain eval"),
     ("eval", "diag text term conversation ontology facts reason reasoning llm act ir understand render lang domain turn"),
     ("serve", "diag term facts ontology reason ir understand lang turn"),
-    ("cli", "diag term ontology facts reason reasoning llm link ir understand render lang domain turn check eval serve"),
+    ("cli", "diag term ontology facts reason reasoning llm link act ir understand render lang domain turn check eval serve"),
 ];
 
 /// The modules that a file's code names, `text` without comments and tests.

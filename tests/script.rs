@@ -13,9 +13,11 @@ use duologue::ir::guard::{Compare, Guard};
 use duologue::ir::kind::Kind;
 use duologue::ir::script::{Block, Callee, Step, StepKind, Way};
 use duologue::ir::value::{Given, Path, Value};
+use duologue::ir::walk::proposed;
 use duologue::ir::{Agent, Arg, Body, Function, Input, Program, Project};
 use duologue::lang;
 use duologue::ontology::Scope;
+use duologue::term::{Atom, Term};
 use duologue::turn::replay::Replay;
 use duologue::turn::{Clock, Engine, Options, Said, TurnRecord};
 
@@ -76,7 +78,7 @@ fn boats() -> Program {
     let agent = Agent {
         name: "hire".into(),
         about: String::new(),
-        args: vec![Arg::named("people")],
+        args: vec![Arg::named("people"), Arg::named("party")],
         body: Body::Script(blocks),
         opening: vec![],
         fallback: None,
@@ -112,7 +114,7 @@ fn options() -> Options {
 fn engine(file: &File) -> Engine {
     let store: Arc<dyn Store> = open_store(file.to_str().unwrap(), CommitRule::default()).unwrap();
     let engine = Engine::new(domain(), store).with_options(options());
-    let script = r#"read call; case "$call" in *:[1-5][,}]*) echo '{"boat": 7}';; *) echo '{"fault": "none"}';; esac"#;
+    let script = r#"read call; case "$call" in *:[1-5][,}]*) echo '[{"arg": "boat", "value": 7}]';; *) echo '{"fault": "none"}';; esac"#;
     let target = serde_json::json!([{ "name": "book", "target": { "process": { "command": ["sh", "-c", script] } } }]);
     let functions = engine.functions().clone().configured(&target.to_string()).unwrap();
     engine.with_functions(functions)
@@ -122,35 +124,45 @@ fn key() -> SessionKey {
     SessionKey::new("s", "c")
 }
 
-/// One turn in a process of its own.
-fn turn(file: &File, said: &[&str]) -> TurnRecord {
-    let said: Vec<String> = said.iter().map(ToString::to_string).collect();
-    engine(file).turn(&key(), "speaker", &Said::Predicates(&said), None).unwrap()
+/// Nothing is said: the conversation is opened.
+const OPENED: &[Atom] = &[];
+
+/// Words, and how many people they tell of.
+fn says(people: Option<i64>) -> Vec<Atom> {
+    let words = Atom::new("message", vec![Term::string("well")]);
+    let told = people.map(|n| proposed("extract", "hire", &[], &serde_json::json!({ "data": { "people": n } })));
+    std::iter::once(words).chain(told).collect()
 }
 
+/// One turn in a process of its own.
+fn turn(file: &File, said: &[Atom]) -> TurnRecord {
+    engine(file).turn(&key(), "speaker", &Said::Atoms(None, said), None).unwrap()
+}
+
+/// The values, outcomes and results that the conversation holds.
 fn facts(file: &File) -> Vec<String> {
-    engine(file).store().facts(Scope::Session, &key()).unwrap().iter().map(|f| f.atom.to_string()).collect()
+    let kept = engine(file).store().facts(Scope::Session, &key()).unwrap();
+    kept.iter().filter(|f| matches!(&*f.atom.name, "value" | "outcome" | "gave" | "under_way")).map(|f| f.atom.to_string()).collect()
 }
 
 #[test]
 fn a_script_goes_on_where_it_stood_whatever_process_takes_its_turns() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("store.db");
-    assert_eq!(turn(&file, &[]).text, "Welcome to the boat hire. How many are you?");
-    assert_eq!(facts(&file), ["at(1,\"main\",4)"]);
-    assert_eq!(turn(&file, &[]).text, "I did not get that. How many are you?");
-    assert_eq!(turn(&file, &["gives(\"people\",12)"]).text, "12 are too many, eight at most. How many are you?");
-    assert_eq!(facts(&file), ["at(1,\"main\",4)"], "what was taken away is gone");
+    assert_eq!(turn(&file, OPENED).text, "Welcome to the boat hire. How many are you?");
+    assert_eq!(turn(&file, &says(None)).text, "I did not get that. How many are you?");
+    assert_eq!(turn(&file, &says(Some(12))).text, "12 are too many, eight at most. How many are you?");
+    assert_eq!(facts(&file), [""; 0], "what was taken away is gone");
 
-    // The call is one of the one way to call, its fault a fact.
-    let record = turn(&file, &["gives(\"people\",6)"]);
+    // The call is one of the one way to call, its fault an outcome.
+    let record = turn(&file, &says(Some(6)));
     assert_eq!((record.text.as_str(), record.rounds.len()), ("No boat is free. Shall I try once more?", 2));
-    let expected = ["at(1,\"main\",9)", "at(2,\"sorry\",2)", "at(3,\"again\",2)", "fault(\"book\",\"none\")", "value(\"party\",6)", "value(\"people\",6)"];
+    let expected = ["outcome(\"\",\"book\",error,\"none\")", "value(\"hire\",\"party\",6)", "value(\"hire\",\"people\",6)"];
     assert_eq!(facts(&file), expected);
 
     // A jump to an open block leaves all above it; the label's question is asked anew.
-    assert_eq!(turn(&file, &[]).text, "Welcome to the boat hire. How many are you?");
-    let record = turn(&file, &["gives(\"people\",3)"]);
+    assert_eq!(turn(&file, &says(None)).text, "Welcome to the boat hire. How many are you?");
+    let record = turn(&file, &says(Some(3)));
     assert_eq!((record.text.as_str(), record.ended.as_deref()), ("Boat 7 is yours, for 3. Goodbye.", Some("done")));
     let call = &record.rounds[0].calls[0];
     assert_eq!((call.function.as_str(), call.inputs["seats"].as_i64()), ("book", Some(3)));
@@ -160,19 +172,19 @@ fn a_script_goes_on_where_it_stood_whatever_process_takes_its_turns() {
 fn why_a_script_says_something_is_the_line_where_it_was_written() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("store.db");
-    turn(&file, &[]);
-    let record = turn(&file, &["gives(\"people\",12)"]);
+    turn(&file, OPENED);
+    let record = turn(&file, &says(Some(12)));
     let why = serde_json::to_string(&record.why).unwrap();
-    assert!(why.contains("says(\\\"too many\\\",1)") && why.contains("boats.script:31"), "{why}");
-    assert!(why.contains("step 1 of too many is taken"), "{why}");
+    assert!(why.contains("says(\\\"hire\\\",\\\"too many\\\",1)") && why.contains("boats.script:31"), "{why}");
+    assert!(why.contains("step 1 of too many of hire is taken"), "{why}");
 }
 
 #[test]
 fn the_log_of_a_script_replays_equal_and_calls_nobody() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("store.db");
-    for said in [&[][..], &["gives(\"people\",6)"], &[], &["gives(\"people\",2)"]] {
-        turn(&file, said);
+    for said in [vec![], says(Some(6)), says(None), says(Some(2))] {
+        turn(&file, &said);
     }
     let mut replay = Replay::new(&domain(), "s", CommitRule::default(), options());
     let mut taken = 0;
@@ -193,8 +205,9 @@ fn a_script_without_an_end_is_stopped_and_says_so() {
     let dir = tempfile::tempdir().unwrap();
     let store: Arc<dyn Store> = open_store(dir.path().join("s.db").to_str().unwrap(), CommitRule::default()).unwrap();
     let options = Options { reasoner: duologue::reason::Reasoner::Fast, ..options() };
-    let record = Engine::new(domain, store).with_options(options).turn(&key(), "speaker", &Said::Predicates(&[]), None).unwrap();
-    assert_eq!(record.ended.as_deref(), Some("endless_loop"));
+    let record = Engine::new(domain, store).with_options(options).turn(&key(), "speaker", &Said::Atoms(None, OPENED), None).unwrap();
+    assert_eq!(record.ended.as_deref(), Some("done"));
+    assert!(record.view.iter().any(|a| a.to_string().contains("outcome(\"hire\",error,\"endless loop\")")), "{:?}", record.view);
 }
 
 #[test]

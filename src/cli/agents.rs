@@ -1,13 +1,18 @@
 //! ADL projects on the command line: as programs, as domains, and what is wrong with them.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::common::Failure;
+use crate::act::python::{Failed, StartError, Workers};
+use crate::act::{Function, Input, InputType, Target};
 use crate::check::report;
-use crate::diag::{Diagnostic, Severity};
+use crate::diag::{Diagnostic, Severity, Source};
 use crate::domain::{Domain, Files};
-use crate::ir::Program;
+use crate::ir::{self, Program};
 use crate::lang::{adl, script};
+use crate::ontology::functions::TIMEOUT_MS;
+use crate::turn::Engine;
 
 /// Whether a path is that of a project: a folder, a zip, or a YAML file that is not one of a domain's.
 pub fn is_project(path: &str) -> bool {
@@ -109,6 +114,42 @@ pub fn load(path: &Path, mica_root: Option<&Path>) -> Result<Program, Failure> {
         Some(program) if errors.is_empty() => Ok(program),
         _ => Err(Failure::Domain(errors)),
     }
+}
+
+/// The engine with the program's own functions, which run in workers of their own.
+pub fn connect(engine: Engine) -> Result<Engine, Failure> {
+    let Some(program) = engine.domain().program.clone().filter(|p| p.functions.iter().any(|f| f.python.is_some())) else { return Ok(engine) };
+    let folder = program.project.folder.clone().unwrap_or_default();
+    let workers = Workers::start(&folder, &program.project.python, &program.project.environment).map_err(|e| match e {
+        StartError::Files(failed) => Failure::Domain(failed.iter().map(of_top_level).collect()),
+        e => Failure::Other(e.to_string()),
+    })?;
+    let workers = Arc::new(workers);
+    let input = |i: &ir::Input| Input { name: i.name.clone(), kind: InputType::Any, required: i.required, list: false, values: vec![] };
+    let functions = program.functions.iter().filter_map(|f| {
+        Some(Function {
+            name: f.name.clone(),
+            inputs: f.inputs.iter().map(input).collect(),
+            target: Target::Python { workers: workers.clone(), file: f.python.clone()? },
+            timeout_ms: f.timeout_ms.unwrap_or(TIMEOUT_MS),
+            retries: 0,
+            idempotent: f.idempotent,
+            open: f.open,
+        })
+    });
+    let functions = engine.functions().clone().with(functions);
+    Ok(engine.with_functions(functions))
+}
+
+/// What goes wrong when a file is run, where it stands.
+fn of_top_level(failed: &Failed) -> Diagnostic {
+    let text = std::fs::read(&failed.file).map(|b| String::from_utf8_lossy(&b).into_owned()).unwrap_or_default();
+    let line = usize::try_from(failed.line).unwrap_or(1);
+    let start: usize = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
+    let length = text.get(start..).and_then(|rest| rest.lines().next()).map_or(0, str::len);
+    let origin = Source::new(&failed.file.to_string_lossy(), &text).origin(start..start + length);
+    Diagnostic::error("adl-python-start", origin, failed.message.clone())
+        .help("mend the file, or install what it imports; it is run when a conversation begins")
 }
 
 /// A project as the domain that the turn takes.

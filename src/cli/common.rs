@@ -7,10 +7,11 @@ use std::sync::Arc;
 use crate::diag::Diagnostic;
 use crate::domain::{Domain, Files};
 use crate::facts::{self, CommitRule, StoreError};
+use crate::ir::walk::MOST_CALLS;
 use crate::link::{Nearness, StaticVectors, Vectors};
 use crate::llm::{BlockingModel, ModelConfig};
 use crate::reason::Reasoner;
-use crate::turn::{Engine, Options};
+use crate::turn::{Engine, Options, TurnBudget};
 use crate::understand::embedded::Embedded;
 use crate::understand::embedding::ServerVectors;
 use crate::understand::hybrid::{DEFAULT_BELOW, HybridUnderstand};
@@ -117,7 +118,10 @@ impl Place {
 
     /// The options that the flags give.
     pub fn options(&self) -> Options {
-        Options { reasoner: self.reasoner.into(), audit: self.audit, ..Options::default() }
+        let usual = TurnBudget::default();
+        // Steps of agents call one function at a time.
+        let rounds = if self.agents.is_some() { MOST_CALLS + 2 } else { usual.rounds };
+        Options { turn: TurnBudget { rounds, ..usual }, reasoner: self.reasoner.into(), audit: self.audit, ..Options::default() }
     }
 
     /// When menu changes become visible.
@@ -147,6 +151,7 @@ pub struct Calls {
 impl Calls {
     /// The engine with its functions connected.
     pub fn connect(&self, engine: Engine) -> Result<Engine, Failure> {
+        let engine = super::agents::connect(engine)?;
         let Some(path) = &self.functions else { return Ok(engine) };
         let told = |e: &dyn fmt::Display| Failure::Other(format!("{}: {e}", path.display()));
         let text = std::fs::read_to_string(path).map_err(|e| told(&e))?;
@@ -231,6 +236,13 @@ impl Listen {
         let judge = || -> Arc<dyn Judge> { model.clone().map_or_else(|| Arc::new(ByWords) as Arc<dyn Judge>, |m| Arc::new(ByModel::new(m))) };
         let engine = match way {
             "none" | "scripted" => engine,
+            "embedded" | "hybrid" | "llm" if domain.program.as_ref().is_some_and(|p| p.walks()) => {
+                let model = if way == "embedded" { None } else { Some(needed()?) };
+                match domain.adviser(model, way == "llm") {
+                    Some(adviser) => engine.with_understand(Arc::new(adviser)),
+                    None => engine,
+                }
+            }
             // A program brings its own listener; a model answers its conditions in free words.
             _ if domain.program.is_some() => match domain.ear(judge()) {
                 Some(ear) => engine.with_understand(Arc::new(ear)),

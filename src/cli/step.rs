@@ -1,5 +1,6 @@
 //! `duologue step`: JSON lines in, JSON lines out, for scripts, differential tests and load.
 
+mod agents;
 mod lines;
 
 use std::io::{BufRead, Read};
@@ -50,6 +51,10 @@ struct Line {
     request: Option<String>,
     #[serde(default)]
     resume: bool,
+    /// What is decided of a turn with agents.
+    decisions: Option<Vec<Value>>,
+    /// For how many seconds nobody has spoken.
+    silent_s: Option<u64>,
 }
 
 fn default_site() -> String {
@@ -137,6 +142,12 @@ fn answer(engine: &Engine, line: &Line, place: &lines::Place<'_>, why: bool) -> 
     if line.session.trim().is_empty() {
         return error("bad_line", "a turn needs a `session`");
     }
+    if engine.domain().program.as_ref().is_some_and(|p| p.walks()) && line.predicates.is_none() {
+        return of_agents(engine, &key, line, place, why);
+    }
+    if line.decisions.is_some() || line.silent_s.is_some() {
+        return error("bad_line", "`decisions` and `silent_s` are for agents: use --agents PATH");
+    }
     if line.resume {
         place.enter();
         return match engine.resume(&key, &line.role) {
@@ -154,6 +165,40 @@ fn answer(engine: &Engine, line: &Line, place: &lines::Place<'_>, why: bool) -> 
         Err(e) => json!({ "error": { "code": "turn", "message": e.to_string() }, "text": e.polite() }),
     }
 }
+
+fn of_agents(engine: &Engine, key: &SessionKey, line: &Line, place: &lines::Place<'_>, why: bool) -> Value {
+    let role = if line.role.is_empty() { SPEAKER } else { &line.role };
+    let text = line.text.as_deref();
+    if !line.resume && text.is_none() == line.silent_s.is_none() {
+        return error("bad_line", "a turn has either `text` or `silent_s`");
+    }
+    let taken = if line.resume {
+        place.enter();
+        match engine.resume(key, role) {
+            Ok(None) => return json!({ "resumed": false }),
+            Ok(Some(record)) => Ok(record),
+            Err(e) => Err(e),
+        }
+    } else {
+        let inputs;
+        let said = match (text, line.silent_s, &line.decisions) {
+            (Some(text), _, None) if engine.translator().is_some() => Said::Text(text),
+            (None, Some(seconds), None) if engine.translator().is_some() => Said::Silence(agents::seconds(seconds)),
+            _ => {
+                inputs = agents::inputs(text, line.silent_s, line.decisions.as_deref().unwrap_or_default());
+                Said::Atoms(text, &inputs)
+            }
+        };
+        engine.turn_through(place, key, role, &said, line.request.as_deref())
+    };
+    match taken {
+        Ok(record) => agents::shown(&record, why),
+        Err(e) => json!({ "error": { "code": "turn", "message": e.to_string() }, "bot": [e.polite()], "text": e.polite() }),
+    }
+}
+
+/// Who speaks with agents.
+const SPEAKER: &str = "speaker";
 
 fn facts(engine: &Engine, key: &SessionKey, scope: &str) -> Value {
     let Ok(scope) = scope.parse::<Scope>() else {

@@ -9,6 +9,7 @@ use crate::llm::{BlockingModel, ModelError};
 use crate::render::faithful::Faithful;
 use crate::render::llm::{LlmRender, RenderPrompts, strings_of};
 use crate::term::Term;
+use crate::understand::agents::{Advise, Adviser, ByModel, Offline, OneOrOther};
 use crate::understand::embedded::Embedded;
 use crate::understand::embedded::data::DomainFiles;
 use crate::understand::embedded::learned::Learned;
@@ -55,6 +56,18 @@ impl Domain {
     /// The listener of a program; whoever judges answers its conditions in free words.
     pub fn ear(&self, judge: Arc<dyn Judge>) -> Option<Ear> {
         Some(Ear::new(self.program.as_ref()?.graph()?, self.guards.clone(), judge))
+    }
+
+    /// The listener of a program of agents, without a model or with one, which then answers alone or first.
+    pub fn adviser(&self, model: Option<BlockingModel>, alone: bool) -> Option<Adviser> {
+        let program = self.program.clone().filter(|p| p.walks())?;
+        let offline = Offline::new(program.clone());
+        let advise: Arc<dyn Advise> = match model {
+            None => Arc::new(offline),
+            Some(model) if alone => Arc::new(ByModel::new(model, program.clone())),
+            Some(model) => Arc::new(OneOrOther(ByModel::new(model, program.clone()), offline)),
+        };
+        Some(Adviser::new(program, advise))
     }
 
     /// The embedded translator with what it learned; a domain without a lexicon has none.

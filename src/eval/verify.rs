@@ -134,7 +134,7 @@ pub fn domain(domain: &Domain, depth: Option<usize>, time: Duration) -> Result<S
         let scope = if scope == "kb" { Scope::Kb } else { Scope::Shared };
         domain.ontology.may_change(role, scope, &fact.name, fact.args.len())
     };
-    let settle = |facts: &[Atom]| crate::ir::settle(domain.program.as_deref(), &domain.guards, facts);
+    let settle = |facts: &[Atom]| crate::ir::settle(domain.program.as_deref(), &domain.guards, facts, &[]);
     let kb: BTreeSet<Atom> = domain.facts.iter().cloned().collect();
     let sound = domain.kb_rules.as_ref().map(|rules| Base::build(rules, &domain.facts, &[])).transpose()?;
     let versions = Versions { kb: &kb, sound, shown: &version::wanted };

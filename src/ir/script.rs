@@ -1,9 +1,7 @@
 //! Steps one after another, by name: what a script's agent does until it waits, calls or ends.
 //!
-//! A place in a script is a block and the number of a step in it; where a conversation stands is a stack of such places, as facts
-//! `at(Depth,Block,Step)`. The walk from step to step is code ([`walk`]); what comes of it is decided by rules (`rules/core/script.lp`).
-
-pub mod walk;
+//! A place in a script is a block and the number of a step in it. The walk from step to step is code ([`super::walk`]); what comes of it is decided by
+//! rules (`rules/core/agents.lp`).
 
 use super::guard::Guard;
 use super::value::{Given, Path};
@@ -102,16 +100,4 @@ pub fn place_of(blocks: &[Block], name: &str) -> Option<(usize, usize)> {
 /// The block that a way leads to: a branch of that name, or else a block.
 pub fn way_to(blocks: &[Block], name: &str) -> Option<usize> {
     blocks.iter().position(|b| b.name == name && b.within.is_some()).or_else(|| blocks.iter().position(|b| b.name == name))
-}
-
-/// The conditions of all steps in order, as they are numbered.
-pub fn guards(blocks: &[Block]) -> impl Iterator<Item = &Guard> {
-    blocks
-        .iter()
-        .flat_map(|b| &b.steps)
-        .flat_map(|s| match &s.kind {
-            StepKind::Choose(ways) => ways.as_slice(),
-            _ => &[],
-        })
-        .map(|way| &way.guard)
 }

@@ -55,6 +55,13 @@ impl Path {
     }
 }
 
+impl fmt::Display for Path {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.of.iter().try_for_each(|of| write!(f, "{of}."))?;
+        f.write_str(&self.name)
+    }
+}
+
 impl Value {
     /// The number that it is or spells.
     pub fn number(&self) -> Option<f64> {
@@ -70,6 +77,34 @@ impl Value {
     /// Whether there is nothing to it.
     pub fn is_none(&self) -> bool {
         matches!(self, Self::None) || matches!(self, Self::Text(t) if t.is_empty())
+    }
+}
+
+impl Value {
+    /// As JSON.
+    pub fn json(&self) -> serde_json::Value {
+        match self {
+            Self::None => serde_json::Value::Null,
+            Self::Boolean(b) => (*b).into(),
+            Self::Integer(n) => (*n).into(),
+            Self::Decimal(n) => (*n).into(),
+            Self::Text(t) => t.as_str().into(),
+            Self::List(l) => l.iter().map(Self::json).collect(),
+            Self::Map(m) => m.iter().map(|(k, v)| (k.clone(), v.json())).collect(),
+        }
+    }
+}
+
+impl From<&serde_json::Value> for Value {
+    fn from(json: &serde_json::Value) -> Self {
+        match json {
+            serde_json::Value::Null => Self::None,
+            serde_json::Value::Bool(b) => Self::Boolean(*b),
+            serde_json::Value::Number(n) => n.as_i64().map_or_else(|| Self::Decimal(n.as_f64().unwrap_or_default()), Self::Integer),
+            serde_json::Value::String(t) => Self::Text(t.clone()),
+            serde_json::Value::Array(l) => Self::List(l.iter().map(Self::from).collect()),
+            serde_json::Value::Object(m) => Self::Map(m.iter().map(|(k, v)| (k.clone(), v.into())).collect()),
+        }
     }
 }
 

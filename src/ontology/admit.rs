@@ -12,7 +12,7 @@ use crate::text::is_shown;
 /// Most predicates that one turn may bring.
 pub const MAX_PREDICATES: usize = 200;
 /// Longest predicate text, in bytes.
-pub const MAX_PREDICATE_BYTES: usize = 2000;
+pub const MAX_PREDICATE_BYTES: usize = 16_384;
 
 /// A predicate as it arrived: an atom, or a text that is none. Texts are read once, where they come in.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -90,6 +90,7 @@ impl Ontology {
             Term::Int(n) => Value::from(*n),
             Term::Str(s) => Value::from(&**s),
             Term::Const(c) if self.is_yes_or_no(sort) => Value::from(&**c == "true"),
+            Term::Fun(name, args) if &**name == "json" => args.first().and_then(Term::as_name).and_then(|t| serde_json::from_str(t).ok()).unwrap_or_default(),
             Term::Fun(name, args) => json!({ &**name: args.iter().map(|a| self.to_value(a, "")).collect::<Vec<_>>() }),
             Term::Const(c) => Value::from(&**c),
         }

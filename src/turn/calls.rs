@@ -45,6 +45,9 @@ pub struct Came {
     /// The fault in words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// The fault in as few words as a program may compare.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub brief: Option<String>,
     /// How often it was tried.
     pub attempts: u32,
     /// How long it took.
@@ -74,8 +77,17 @@ impl Came {
         let came = Self { place: intent.place, function: intent.function.clone(), id: intent.id(turn), ..Self::default() };
         match result {
             Ok(r) => Self { value: r.value, attempts: r.attempts, millis: r.millis, ..came },
-            Err(e) => Self { fault: Some(e.code().to_owned()), error: Some(e.to_string()), ..came },
+            Err(e) => Self { fault: Some(e.code().to_owned()), error: Some(e.to_string()), brief: Some(e.brief()), ..came },
         }
+    }
+
+    /// What it gave, whole: `{"value": …}`, or `{"error": …}` in few words.
+    pub fn whole(&self) -> String {
+        match (&self.brief, &self.fault) {
+            (Some(error), _) | (None, Some(error)) => serde_json::json!({ "error": error }),
+            (None, None) => serde_json::json!({ "value": self.value }),
+        }
+        .to_string()
     }
 
     /// The input that the rules see: `returned(K,F,ok)` or `returned(K,F,fault(Code))`.

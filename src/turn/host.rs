@@ -14,7 +14,7 @@ use super::bases::Bases;
 use super::calls::{Came, Intent};
 use super::models::Models;
 use super::options::Deadline;
-use super::{Act, Given, Going, MAX_UTTERANCE, Options, Said, Taken, TurnError, TurnRecord, conversation, record, taken_in};
+use super::{Act, Given, Going, MAX_UTTERANCE, Options, Said, Taken, TurnError, TurnRecord, beside, conversation, inputs_as_facts, record, taken_in};
 use crate::act::Functions;
 use crate::conversation::Conversation;
 use crate::domain::Domain;
@@ -31,6 +31,8 @@ use sites::{Sites, Translators};
 
 /// How often a round is decided again when another writer was faster.
 const MAX_TRIES: u64 = 60;
+/// Who translated where predicates arrived.
+const SCRIPTED: &str = "scripted";
 /// How many sessions' last decisions are remembered for questions about them.
 const REMEMBERED: usize = 16;
 
@@ -410,8 +412,18 @@ impl Engine {
     fn listen(&self, speaker: &Speaker<'_>, said: &Said<'_>, snapshot: &Snapshot) -> Result<Going, TurnError> {
         let text = match said {
             Said::Predicates(p) => {
-                let heard = Heard { confidence: 1.0, by: "scripted", ..Heard::default() };
+                let heard = Heard { confidence: 1.0, by: SCRIPTED, ..Heard::default() };
                 return Ok(Going { heard, arrived: p.iter().map(|t| Arrived::read(t)).collect(), ..Going::default() }.doubting());
+            }
+            Said::Atoms(words, atoms) => {
+                let heard = Heard { confidence: 1.0, by: SCRIPTED, ..Heard::default() };
+                return Ok(Going { said: words.map(str::to_owned), heard, arrived: atoms.iter().cloned().map(Arrived::from).collect(), ..Going::default() });
+            }
+            Said::Silence(seconds) => {
+                let understand = self.translators(snapshot)?.understand.ok_or(TurnError::NoTranslator)?;
+                let heard = understand.silence(*seconds, &self.context(speaker, snapshot)?);
+                let arrived = heard.predicates.iter().cloned().map(Arrived::from).collect();
+                return Ok(Going { heard, arrived, ..Going::default() });
             }
             Said::Text(t) => *t,
         };
@@ -492,7 +504,11 @@ impl Engine {
     pub(super) fn base(&self, role: &str, snapshot: &Snapshot) -> Result<Base, TurnError> {
         let Some(rules) = self.domain.rules.get(role) else { return Err(ReasonError::NoModel.into()) };
         let (site, version) = (&snapshot.opened.key.site, snapshot.opened.kb_version);
-        self.bases.get((site, role, version), (snapshot.revision.shared, &snapshot.shared), rules, || self.store.kb(site, version).map_err(TurnError::from))
+        self.bases.get((site, role, version), (snapshot.revision.shared, &snapshot.shared), rules, || {
+            let kb = self.store.kb(site, version)?;
+            let written = &self.domain.written;
+            Ok(if written.is_empty() { kb } else { Arc::new(kb.iter().chain(&**written).cloned().collect()) })
+        })
     }
 
     /// The session's last turn, if it has taken one.
@@ -521,11 +537,18 @@ impl Engine {
 
     /// What the listener says of conditions in free words, now that calls came back; with what the next round is decided on.
     fn settle_conditions(&self, speaker: &Speaker<'_>, going: &mut Going) -> Result<Option<Snapshot>, TurnError> {
-        let Some(text) = going.said.clone().filter(|_| self.domain.guards.iter().any(Guard::is_in_words)) else { return Ok(None) };
+        let walks = self.domain.program.as_ref().is_some_and(|p| p.walks());
+        let asks = if walks { going.heard.by != SCRIPTED } else { self.domain.guards.iter().any(Guard::is_in_words) };
+        let Some(text) = going.said.clone().filter(|_| asks) else { return Ok(None) };
         let snapshot = self.begin(speaker.key, speaker.role, None)?;
         let Some(understand) = self.translators(&snapshot)?.understand else { return Ok(Some(snapshot)) };
         let mut context = self.context(speaker, &snapshot)?;
         context.facts = taken_in(&snapshot, going).1.into_iter().chain(snapshot.shared.iter().map(|f| f.atom.clone())).collect();
+        if walks {
+            let admission = self.domain.ontology.admit(speaker.role, &going.arrived);
+            context.facts.extend(inputs_as_facts(going, &admission));
+            context.facts.extend(beside(&snapshot.opened, going));
+        }
         let said = understand.settle(&text, &context).into_iter();
         going.settled = said.filter_map(|atom| self.domain.ontology.admit_atom(speaker.role, &atom).ok()).collect();
         Ok(Some(snapshot))

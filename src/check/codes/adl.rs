@@ -135,6 +135,12 @@ pub const CODES: &[Code] = &[
     c("adl-tools-file", "A Python file that the program names cannot be read.", "tools: [toosl.py]", "tools: [tools.py]"),
     c("adl-path-from-above", "The path is found from a folder above the program only.", "sources: [./examples/shop/docs]", "sources: [docs]"),
     c("adl-python", "The file is no Python.", "def find(city)", "def find(city):"),
+    c(
+        "adl-python-start",
+        "A file of functions cannot be run: something goes wrong at its top level when a worker starts.",
+        "import notthere",
+        "pip install notthere",
+    ),
     c("adl-python-parameter", "The parameter cannot be declared as it stands.", "def find(*cities)", "def find(cities: list[str])"),
     c(
         "adl-offline",
