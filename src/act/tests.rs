@@ -14,6 +14,7 @@ fn function(target: Target) -> Function {
         timeout_ms: 5_000,
         retries: 0,
         idempotent: false,
+        open: false,
     }
 }
 

@@ -116,8 +116,13 @@ impl Walk<'_> {
             None if OWN.contains(&path.name.as_str()) && !self.declares(self.own(), &path.name) => {
                 self.warn(format!("`{}` can only be read", path.name));
             }
-            None => drop(self.write(&self.own().to_owned(), &path.name, value)),
-            Some(agent) => drop(self.write(&agent.clone(), &path.name, value)),
+            None => {
+                let own = self.own().to_owned();
+                self.write(&own, &path.name, value);
+            }
+            Some(agent) => {
+                self.write(agent, &path.name, value);
+            }
         }
     }
 
@@ -168,7 +173,7 @@ impl Walk<'_> {
                 !found.is_null() && how.holds(&ir::value::Value::from(&found), value)
             }
             Guard::Exactly(path, how, given) => exactly(&self.find(path), *how, &self.given(given)),
-            Guard::Known(path) => !matches!(self.find(path), Value::Null) && self.find(path) != Value::from(""),
+            Guard::Known(path) => !matches!(self.find(path), Value::Null) && self.find(path).as_str() != Some(""),
             Guard::Match(pattern, path) => match self.find(path) {
                 Value::Null => false,
                 found => pattern.matches(&spelled(&found)).unwrap_or_else(|| {
