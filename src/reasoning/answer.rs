@@ -47,6 +47,9 @@ impl Answer {
     }
 }
 
+/// The module that takes apart what was told and asked, for all others.
+const STATEMENTS: &str = "statements";
+
 /// A profile's rules, ready to answer.
 #[derive(Debug)]
 pub struct Engine {
@@ -69,7 +72,8 @@ impl Engine {
     pub fn load(files: &Files, name: &str) -> Result<Self, Vec<Diagnostic>> {
         let profile = Profile::load(files, name)?;
         let read = |path: &str| files.read(path).map(|text| Source::new(path, &text));
-        let sources: Vec<Source> = profile.modules.iter().filter_map(|m| rule_source(&Profile::module(m), &read)).collect();
+        let modules = [STATEMENTS.to_owned()].into_iter().chain(profile.modules.iter().cloned());
+        let sources: Vec<Source> = modules.filter_map(|m| rule_source(&Profile::module(&m), &read)).collect();
         if profile.semantics.models == Models::Many {
             let text: Vec<&str> = sources.iter().map(|s| &*s.text).collect();
             let rules = Decided::Many(text.join("\n"));

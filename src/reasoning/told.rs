@@ -227,83 +227,58 @@ impl Question {
     }
 }
 
-/// The predicates under which rules see what was told and asked, with their arities.
+/// The predicates under which rules see what was told and asked, with their arities; `rules/reason/statements.lp` takes the terms apart.
 ///
-/// - `told(S,L)`: statement S was told in line L.
-/// - `fact(S,Sign,P,A,B)`: it says of A (and B, else `it`) that P is so (`pos`) or not (`neg`).
-/// - `said(S,Sign,Term)`: the same as one term, for predicates of any arity.
-/// - `rule(S,N)`: it is a rule of N conditions, `strength(S,strict|default)`; `part(S,K,Sign,P,T,U)` are these, `unless(S,Sign,P,T,U)` exceptions and
-///   `then(S,Sign,P,T,U)` what follows. T and U are `c(Thing)`, `f(I)` (the rule's variable I, here for the first time) or `b(I)`.
+/// - `stands(S,L,Statement)`: statement S was told in line L. It is `fact(Sign,Term)`, `fact(Sign,Term,P,A,B)` where it says of A (and B, else
+///   `it`) that P is so (`pos`) or not (`neg`), or `rule(strict|default,Conditions,Exceptions,Head)`.
 /// - `given(Atom)`: given without words.
-/// - `asked(Term)`: a module's question; `goal(K,Sign,P,T,U)`: one of the statements that are asked about, `goals(N)` how many.
-/// - `form(which|how_many|some)`: who meets the conditions of rule 0, how many do, or whether anybody does.
-pub const PREDICATES: [(&str, usize); 13] = [
-    ("told", 2),
-    ("fact", 5),
-    ("said", 3),
-    ("rule", 2),
-    ("strength", 2),
-    ("form", 1),
-    ("part", 6),
-    ("unless", 5),
-    ("then", 5),
-    ("given", 1),
-    ("asked", 1),
-    ("goal", 5),
-    ("goals", 1),
-];
+/// - `question(asks(Term))`: a module's question; `question(all(Conditions))`: whether these hold;
+///   `question(who(which|how_many|some,Conditions))`: who meets them, how many do, or whether anybody does.
+///
+/// Conditions are a list `c(First,Rest)` to `nil` of `l(Sign,P,T,U)`, where T and U are `c(Thing)`, `f(I)` (the rule's variable I, here for
+/// the first time) or `b(I)`.
+pub const PREDICATES: [(&str, usize); 3] = [("stands", 3), ("given", 1), ("question", 1)];
 
 /// What was told and asked, as facts; the number of a statement is its place.
 pub fn facts(theory: &Theory, question: Option<&Question>, contraposition: bool) -> Vec<Atom> {
-    let mut out: Vec<Atom> = theory.given.iter().map(|a| Atom::new("given", vec![a.to_term()])).collect();
-    let mut number = 0;
-    let mut state = |line: usize, out: &mut Vec<Atom>| {
-        number += 1;
-        out.push(Atom::new("told", vec![Term::Int(number), int(line)]));
-        Term::Int(number)
-    };
-    for t in &theory.told {
-        match &t.reading {
-            Reading::Fact(l) => {
-                let s = state(t.line, &mut out);
-                let mut args = vec![s.clone(), l.sign()];
-                out.push(Atom::new("said", vec![s, l.sign(), l.atom.to_term()]));
-                if let Some([a, b]) = two(&l.atom) {
-                    args.extend([Term::Const(l.atom.name.clone()), a, b]);
-                    out.push(Atom::new("fact", args));
-                }
+    let given = theory.given.iter().map(|a| Atom::new("given", vec![a.to_term()]));
+    let stated = theory.told.iter().flat_map(|t| statements(&t.reading, contraposition).into_iter().map(|s| (t.line, s)));
+    let stands = stated.enumerate().map(|(n, (line, s))| Atom::new("stands", vec![int(n + 1), int(line), s]));
+    let asked = question.and_then(question_term).map(|q| Atom::new("question", vec![q]));
+    given.chain(stands).chain(asked).collect()
+}
+
+/// What a reading states, as terms that rules take apart; formulas are nothing to them.
+pub fn statements(reading: &Reading, contraposition: bool) -> Vec<Term> {
+    match reading {
+        Reading::Fact(l) => {
+            let mut args = vec![l.sign(), l.atom.to_term()];
+            if let Some([a, b]) = two(&l.atom) {
+                args.extend([Term::Const(l.atom.name.clone()), a, b]);
             }
-            Reading::Rule(r) => {
-                for r in variants(r, contraposition) {
-                    let s = state(t.line, &mut out);
-                    rule(&s, &r, &mut out);
-                }
-            }
-            Reading::Formula(_) | Reading::Unread(_) => {}
+            vec![Term::Fun("fact".into(), args)]
         }
+        Reading::Rule(r) => variants(r, contraposition).iter().filter_map(rule).collect(),
+        Reading::Formula(_) | Reading::Unread(_) => vec![],
     }
-    match question.map(|q| (&q.goal, &q.form)) {
-        Some((Goal::Asked(t), _)) => out.push(Atom::new("asked", vec![t.clone()])),
-        Some((Goal::Literals(ls), form @ (Form::Which | Form::HowMany))) => {
-            // Who meets all conditions: the conditions of a rule without a head.
-            out.push(Atom::new("form", vec![Term::constant(if *form == Form::Which { "which" } else { "how_many" })]));
-            conditions(&Term::Int(0), ls, &mut vec![], &mut out);
-        }
-        Some((Goal::Literals(ls), Form::Truth)) if ls.iter().flat_map(|l| &l.atom.args).any(|t| variable_of(t).is_some()) => {
-            // Whether there is one that meets all conditions.
-            out.push(Atom::new("form", vec![Term::constant("some")]));
-            conditions(&Term::Int(0), ls, &mut vec![], &mut out);
-        }
-        Some((Goal::Literals(ls), _)) => {
-            out.push(Atom::new("goals", vec![int(ls.len())]));
-            let mut known = vec![];
-            for (k, l) in ls.iter().enumerate() {
-                out.extend(part(l, &mut known).map(|p| Atom::new("goal", [vec![int(k + 1)], p].concat())));
-            }
-        }
-        _ => {}
+}
+
+/// What is asked, as a term that rules take apart.
+pub fn question_term(question: &Question) -> Option<Term> {
+    let who = |how: &str, ls: &[Literal]| Some(Term::Fun("who".into(), vec![Term::constant(how), conditions(ls, &mut vec![])?]));
+    match (&question.goal, &question.form) {
+        (Goal::Asked(t), _) => Some(Term::Fun("asks".into(), vec![t.clone()])),
+        (Goal::Literals(ls), Form::Which) => who("which", ls),
+        (Goal::Literals(ls), Form::HowMany) => who("how_many", ls),
+        (Goal::Literals(ls), Form::Truth) if ls.iter().flat_map(|l| &l.atom.args).any(|t| variable_of(t).is_some()) => who("some", ls),
+        (Goal::Literals(ls), _) => Some(Term::Fun("all".into(), vec![conditions(ls, &mut vec![])?])),
+        _ => None,
     }
-    out
+}
+
+/// A list as a term: `c(First,Rest)` to `nil`.
+pub fn list(items: Vec<Term>) -> Term {
+    items.into_iter().rev().fold(Term::constant("nil"), |rest, first| Term::Fun("c".into(), vec![first, rest]))
 }
 
 /// The rule, and where strict rules contrapose, what it says of each of its conditions.
@@ -320,26 +295,20 @@ fn variants(r: &Rule, contraposition: bool) -> Vec<Rule> {
     out
 }
 
-fn rule(s: &Term, r: &Rule, out: &mut Vec<Atom>) {
+/// A rule as a term; nothing if a statement of it is about more than two things.
+fn rule(r: &Rule) -> Option<Term> {
     let mut known = vec![];
-    let strength = if r.strength == Strength::Strict { "strict" } else { "default" };
-    out.push(Atom::new("strength", vec![s.clone(), Term::constant(strength)]));
-    conditions(s, &r.body, &mut known, out);
-    for l in &r.unless {
-        out.extend(part(l, &mut known).map(|p| Atom::new("unless", [vec![s.clone()], p].concat())));
-    }
-    out.extend(part(&r.head, &mut known).map(|p| Atom::new("then", [vec![s.clone()], p].concat())));
+    let strength = Term::constant(if r.strength == Strength::Strict { "strict" } else { "default" });
+    let (body, unless) = (conditions(&r.body, &mut known)?, conditions(&r.unless, &mut known)?);
+    Some(Term::Fun("rule".into(), vec![strength, body, unless, part(&r.head, &mut known)?]))
 }
 
-fn conditions(s: &Term, body: &[Literal], known: &mut Vec<i32>, out: &mut Vec<Atom>) {
-    out.push(Atom::new("rule", vec![s.clone(), int(body.len())]));
-    for (k, l) in body.iter().enumerate() {
-        out.extend(part(l, known).map(|p| Atom::new("part", [vec![s.clone(), int(k + 1)], p].concat())));
-    }
+fn conditions(body: &[Literal], known: &mut Vec<i32>) -> Option<Term> {
+    body.iter().map(|l| part(l, known)).collect::<Option<Vec<Term>>>().map(list)
 }
 
 /// Sign, predicate and two arguments, each with whether its variable was met before.
-fn part(l: &Literal, known: &mut Vec<i32>) -> Option<Vec<Term>> {
+fn part(l: &Literal, known: &mut Vec<i32>) -> Option<Term> {
     let args = two(&l.atom)?.map(|t| match variable_of(&t) {
         None => Term::Fun("c".into(), vec![t]),
         Some(n) => {
@@ -350,7 +319,7 @@ fn part(l: &Literal, known: &mut Vec<i32>) -> Option<Vec<Term>> {
             Term::Fun(if met { "b" } else { "f" }.into(), vec![Term::Int(n)])
         }
     });
-    Some([vec![l.sign(), Term::Const(l.atom.name.clone())], args.to_vec()].concat())
+    Some(Term::Fun("l".into(), [vec![l.sign(), Term::Const(l.atom.name.clone())], args.to_vec()].concat()))
 }
 
 /// The arguments of a statement about one or two things; `it` where there is no second, and no first.
