@@ -13,6 +13,7 @@
 use duologue::domain::Files;
 use duologue::reason::{Budget, Reasoner};
 use duologue::reasoning::english::Reader;
+use duologue::reasoning::formula::{Formula, Value};
 use duologue::reasoning::given::{self, Read};
 use duologue::reasoning::told::{Rule, Strength, variable};
 use duologue::reasoning::{Answer, Engine, Form, Goal, Literal, Question, Reading, Status, Theory, Told};
@@ -291,4 +292,33 @@ fn a_conversation_has_defaults_exceptions_corrections_and_comparisons() {
     let text = ["Every heron is a bird.", "Sia is a heron.", "Forget that every heron is a bird.", "The fair is on Monday.", "Sorry, the fair is on Friday."];
     assert_eq!(told("chat", &text, "Is Sia a bird?").0, "unknown");
     assert_eq!(told("chat", &text, "When is the fair?").0, "Friday");
+}
+
+fn rules_and_choices_go_together_where_a_profile_says_so() {
+    let root = tempfile::tempdir().unwrap();
+    std::fs::create_dir_all(root.path().join("kb/reason")).unwrap();
+    std::fs::write(root.path().join("kb/reason/own.yaml"), "modules: [\"apply(strict)\", told]\nchoices: [formulas]\nanswer: { separator: \" and \" }\n")
+        .unwrap();
+    let engine = Engine::load(&Files::folder(root.path()), "own").unwrap();
+    let sails = |x: Term| Literal { positive: true, atom: Atom::new("sails", vec![x]) };
+    let mut t = theory(&[
+        ("sails x", &["sailor x"], Strength::Strict, &[]),
+        ("sailor Ida", &[], Strength::Strict, &[]),
+        ("sad x", &["sailor x"], Strength::Default, &[]),
+    ]);
+    let ask = |t: &Theory, p: &str| {
+        let goal = Goal::Literals(vec![Literal { positive: true, atom: Atom::new(p, vec![variable(1)]) }]);
+        let a = engine.answer(t, &Question { text: String::new(), form: Form::Which, goal }, Reasoner::Confirm, &Budget::default());
+        (a.value, a.support)
+    };
+    assert_eq!(ask(&t, "sails"), (Some("Ida".into()), vec![1, 2]));
+    // Per or Ola sails, and not both: whoever does not is Ola.
+    let is = |x: &str| Formula::Holds(Value::Call("sails".into(), vec![Value::Name(x.into())]));
+    let either = Reading::Formula(Formula::Xor(vec![is("Per"), is("Ola")]));
+    t.told.push(Told { line: 4, text: "Either Per or Ola sails.".into(), reading: either });
+    assert_eq!(ask(&t, "sails"), (Some("Ida".into()), vec![1, 2]));
+    let not_ola = Literal { positive: false, ..sails(Term::string("Ola")) };
+    t.told.push(Told { line: 5, text: "Ola does not sail.".into(), reading: Reading::Fact(not_ola) });
+    assert_eq!(ask(&t, "sails"), (Some("Ida and Per".into()), vec![1, 2, 4, 5]));
+    assert_eq!(ask(&t, "sad").0, None, "what is usually so is not so in all models");
 }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::models;
-use super::profile::{Changes, Models, Profile, World};
-use super::told::{Goal, PREDICATES, Question, Reading, Theory, facts};
+use super::profile::{Changes, Profile, World};
+use super::told::{Form, Goal, PREDICATES, Question, Reading, Theory, facts};
 use crate::diag::{Diagnostic, Source};
 use crate::domain::{Files, rule_source};
 use crate::reason::{Base, Because, Budget, By, Outcome, Proof, ReasonError, Reasoner, Rules, Scope, Signature, decide};
@@ -55,16 +55,10 @@ const STATEMENTS: &str = "statements";
 pub struct Engine {
     /// The profile.
     pub profile: Profile,
-    rules: Decided,
-}
-
-/// How a profile's rules are asked.
-#[derive(Debug)]
-enum Decided {
-    /// They have one model.
-    One(Base),
-    /// They leave choices: their text, for clingo.
-    Many(String),
+    /// Rules with one model.
+    base: Option<Base>,
+    /// The text of those that leave choices, for clingo.
+    choices: Option<String>,
 }
 
 impl Engine {
@@ -72,21 +66,20 @@ impl Engine {
     pub fn load(files: &Files, name: &str) -> Result<Self, Vec<Diagnostic>> {
         let profile = Profile::load(files, name)?;
         let read = |path: &str| files.read(path).map(|text| Source::new(path, &text));
-        let modules = [STATEMENTS.to_owned()].into_iter().chain(profile.modules.iter().cloned());
-        let sources: Vec<Source> = modules.filter_map(|m| rule_source(&Profile::module(&m), &read)).collect();
-        if profile.semantics.models == Models::Many {
-            let text: Vec<&str> = sources.iter().map(|s| &*s.text).collect();
-            let rules = Decided::Many(text.join("\n"));
-            return Ok(Self { profile, rules });
+        let load = |modules: &[String]| modules.iter().filter_map(|m| rule_source(&Profile::module(m), &read)).collect::<Vec<Source>>();
+        let text: Vec<Source> = load(&profile.choices);
+        let choices = (!text.is_empty()).then(|| text.iter().map(|s| &*s.text).collect::<Vec<_>>().join("\n"));
+        if profile.modules.is_empty() {
+            return Ok(Self { profile, base: None, choices });
         }
         let signature = Signature {
             stored: [((Name::from("semantics"), 2), Scope::Kb)].into_iter().collect(),
             turn: PREDICATES.iter().map(|(n, a)| (Name::from(*n), *a)).collect(),
         };
-        let rules = Arc::new(Rules::load(&sources, &signature)?);
+        let rules = Arc::new(Rules::load(&load(&[&[STATEMENTS.to_owned()], &*profile.modules].concat()), &signature)?);
         let base = Base::build(&rules, &semantics(&profile), &[])
             .map_err(|e| vec![Diagnostic::error("R005", Source::new(&Profile::file(name), "").origin(0..0), e.to_string())])?;
-        Ok(Self { profile, rules: Decided::One(base) })
+        Ok(Self { profile, base: Some(base), choices })
     }
 
     /// Answers a question about a theory.
@@ -94,11 +87,15 @@ impl Engine {
         if let Goal::Unread(words) = &question.goal {
             return Answer::none(Status::Unread, format!("not understood: {words}"));
         }
-        let base = match &self.rules {
-            Decided::Many(rules) => return models::answer(rules, &self.profile, theory, question, budget),
-            Decided::One(base) => base,
+        let formula = theory.told.iter().find(|t| matches!(t.reading, Reading::Formula(_)));
+        let several = formula.is_some() || matches!(question.goal, Goal::Formula(_)) || matches!(question.form, Form::Choice(_));
+        let base = match (&self.base, &self.choices) {
+            (Some(base), None) => base,
+            (Some(base), Some(_)) if !several => base,
+            (_, Some(rules)) => return models::answer(rules, &self.profile, theory, question, budget),
+            (None, None) => return Answer::none(Status::Undecided, "the profile lists no modules"),
         };
-        if let Some(t) = theory.told.iter().find(|t| matches!(t.reading, Reading::Formula(_))) {
+        if let Some(t) = formula {
             return Answer::none(Status::Undecided, format!("the profile's rules take no formula: line {} is one", t.line));
         }
         match decide(base, &facts(theory, Some(question), self.profile.semantics.contraposition), how, budget) {

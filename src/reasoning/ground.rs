@@ -375,6 +375,16 @@ fn witnesses(f: &Formula, sign: bool, below: bool) -> (usize, bool) {
     }
 }
 
+/// The things that formulas speak of by name, and those of the sorts, sorted.
+pub fn names<'a>(scope: &Scope, formulas: impl Iterator<Item = &'a Formula>) -> Vec<Term> {
+    let mut out: Vec<Value> = scope.sorts.values().flatten().cloned().collect();
+    formulas.for_each(|f| named(f, &mut vec![], &mut out));
+    let mut out: Vec<Term> = out.iter().filter_map(term).collect();
+    out.sort();
+    out.dedup();
+    out
+}
+
 /// The things that a formula speaks of by name.
 fn named(f: &Formula, bound: &mut Vec<Name>, out: &mut Vec<Value>) {
     match f {

@@ -3,9 +3,9 @@
 
 use super::answer::{Answer, Status};
 use super::formula::{Bound, Formula, Value};
-use super::ground::{Ground, TooLarge, ground};
+use super::ground::{Ground, TooLarge, ground, names};
 use super::profile::Profile;
-use super::told::{Choice, Form, Goal, Literal, Need, Question, Reading, Theory, variable_of};
+use super::told::{Choice, Form, Goal, Literal, Need, Question, Reading, Strength, Theory, variable_of};
 use crate::reason::models::{Found, Models};
 use crate::reason::{Budget, ReasonError};
 use crate::term::{Atom, Name, Term};
@@ -56,12 +56,19 @@ fn decided(rules: &str, profile: &Profile, theory: &Theory, question: &Question,
     let told: Vec<(usize, Formula)> = theory.told.iter().filter_map(|t| Some((t.line, of_reading(&t.reading)?))).collect();
     let told: Vec<(usize, &Formula)> = told.iter().map(|(n, f)| (*n, f)).collect();
     let own;
+    let instances;
+    let mut candidates = vec![];
     let goals: Vec<&Formula> = match (&question.form, &question.goal) {
         (Form::Choice(all), _) => all.iter().flat_map(|c| &c.checks).map(|k| &k.goal).collect(),
         (_, Goal::Formula(f)) => vec![f],
         (Form::Truth, Goal::Literals(ls)) => {
             own = Formula::And(ls.iter().map(of_literal).collect());
             vec![&own]
+        }
+        (Form::Which, Goal::Literals(ls)) => {
+            candidates = names(&theory.scope, told.iter().map(|(_, f)| *f));
+            instances = candidates.iter().map(|t| Formula::And(ls.iter().map(|l| of_literal(&instance(l, t))).collect())).collect::<Vec<_>>();
+            instances.iter().collect()
         }
         _ => return Err(Open::Other("the profile's rules do not answer this form of question".to_owned())),
     };
@@ -76,6 +83,7 @@ fn decided(rules: &str, profile: &Profile, theory: &Theory, question: &Question,
     let mut asked = Asked { models, bounded, theory, lines, names };
     match &question.form {
         Form::Choice(all) => asked.choose(profile, all, &question.text),
+        Form::Which => asked.which(profile, &candidates),
         _ => asked.truth(profile),
     }
 }
@@ -95,6 +103,28 @@ impl Asked<'_> {
             proof.push("bounded: only models with the named things and a few more were looked at".to_owned());
         }
         Ok(Answer { status: Status::Answered, value: Some(profile.word(value.to_owned())), support, proof })
+    }
+
+    /// Those for whom the goal holds in all models.
+    fn which(&mut self, profile: &Profile, candidates: &[Term]) -> Result<Answer, Open> {
+        if let Found::Refuted(_) = self.models.with(&self.lines)? {
+            let (support, proof) = self.clash()?;
+            return Ok(Answer { status: Status::Answered, value: Some(profile.word("contradiction".to_owned())), support, proof });
+        }
+        let (mut names, mut support, mut proof) = (vec![], std::collections::BTreeSet::new(), vec![]);
+        for (goal, t) in candidates.iter().enumerate() {
+            if self.meets(goal, Need::Must)? {
+                names.push(profile.word(t.as_name().map_or_else(|| t.to_string(), str::to_owned)));
+                let (lines, why) = self.least(goal, false)?;
+                support.extend(lines);
+                proof.extend(why);
+            }
+        }
+        if names.is_empty() {
+            return Err(Open::Other("what is told leaves open who it is".to_owned()));
+        }
+        let value = names.join(profile.answer.separator.as_deref().unwrap_or(","));
+        Ok(Answer { status: Status::Answered, value: Some(value), support: support.into_iter().collect(), proof })
     }
 
     /// The one option that is as its check demands; if the checks leave none or several, as the question's words demand.
@@ -219,11 +249,19 @@ fn claim(goal: usize, so: bool) -> Atom {
     Atom::new("claim", vec![Term::Int(i32::try_from(goal).unwrap_or(i32::MAX)), Term::constant(if so { "yes" } else { "no" })])
 }
 
+/// A literal with a thing for its variables.
+fn instance(l: &Literal, t: &Term) -> Literal {
+    let args = l.atom.args.iter().map(|a| if variable_of(a).is_some() { t.clone() } else { a.clone() }).collect();
+    Literal { positive: l.positive, atom: Atom { name: l.atom.name.clone(), args } }
+}
+
 /// A reading as a formula: a rule holds for all values of its variables.
 fn of_reading(r: &Reading) -> Option<Formula> {
     Some(match r {
         Reading::Formula(f) => f.clone(),
         Reading::Fact(l) => of_literal(l),
+        // What has exceptions says nothing of all models.
+        Reading::Rule(r) if r.strength == Strength::Default || !r.unless.is_empty() => return None,
         Reading::Rule(r) => {
             let mut vars: Vec<i32> = r.body.iter().chain([&r.head]).flat_map(|l| &l.atom.args).filter_map(variable_of).collect();
             vars.sort_unstable();

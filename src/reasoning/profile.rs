@@ -13,7 +13,12 @@ use crate::domain::Files;
 #[serde(deny_unknown_fields)]
 pub struct Profile {
     /// The modules: files of `rules/reason/`, without the ending; `apply(strict)` is one under a name of its own.
+    #[serde(default)]
     pub modules: Vec<String>,
+    /// Modules for what is told as formulas, which may leave choices: the profile wants several models, and clingo tells what holds
+    /// in all, in some, in none.
+    #[serde(default)]
+    pub choices: Vec<String>,
     /// How what is told is meant.
     #[serde(default)]
     pub semantics: Semantics,
@@ -36,8 +41,6 @@ pub struct Semantics {
     pub world: World,
     /// Whether a strict rule says by its opposite what it says.
     pub contraposition: bool,
-    /// How many models are looked at.
-    pub models: Models,
     /// What several statements about what changes come to.
     pub changes: Changes,
 }
@@ -51,17 +54,6 @@ pub enum World {
     Open,
     /// Not so.
     Closed,
-}
-
-/// How many models are looked at.
-#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
-#[serde(rename_all = "lowercase")]
-pub enum Models {
-    /// What is told has one: the evaluator finds it.
-    #[default]
-    One,
-    /// What is told leaves choices: clingo tells what holds in all, some or none.
-    Many,
 }
 
 /// What several statements about what changes come to.
@@ -120,7 +112,10 @@ impl Profile {
     pub fn names(files: &Files) -> Vec<String> {
         let all = files.list("kb/reason/", ".yaml");
         let plain = all.iter().filter_map(|n| n.strip_prefix("kb/reason/")?.strip_suffix(".yaml"));
-        plain.filter(|n| files.read(&Self::file(n)).is_some_and(|t| t.lines().any(|l| l.starts_with("modules:")))).map(str::to_owned).collect()
+        plain
+            .filter(|n| files.read(&Self::file(n)).is_some_and(|t| t.lines().any(|l| l.starts_with("modules:") || l.starts_with("choices:"))))
+            .map(str::to_owned)
+            .collect()
     }
 
     /// Reads a profile by name.
@@ -139,7 +134,8 @@ impl Profile {
             let line = text.lines().position(|l| l.contains(name.as_str())).map_or(1, |n| u32::try_from(n + 1).unwrap_or(1));
             Diagnostic::error("R003", at(line, 1), format!("there is no {kind} `{name}`")).help(format!("write `{path}`, or name another"))
         };
-        let modules = profile.modules.iter().map(|m| ("module", m, format!("rules/{}", Self::module(m).split('(').next().unwrap_or_default())));
+        let modules =
+            profile.modules.iter().chain(&profile.choices).map(|m| ("module", m, format!("rules/{}", Self::module(m).split('(').next().unwrap_or_default())));
         let lexicon = profile.lexicon.iter().map(|m| ("lexicon", m, format!("kb/reason/{m}.yaml")));
         let found: Vec<Diagnostic> = modules.chain(lexicon).filter(|(_, _, p)| files.read(p).is_none()).map(|(k, m, p)| missing(k, m, p)).collect();
         if found.is_empty() { Ok(profile) } else { Err(found) }
