@@ -46,6 +46,8 @@ pub struct Ontology {
     pub functions: Vec<FunctionDecl>,
     /// What a site settles for itself; each is also a fact of the kb.
     pub settings: Vec<Setting>,
+    /// The reasoning profile by whose sentence forms words are read, if it is a domain of controlled English.
+    pub reads: Option<String>,
 }
 
 /// What an argument may be.
@@ -197,6 +199,8 @@ pub struct ActionForm {
     pub means: String,
     /// It is said beside the actions proper, of what a call gave.
     pub told: bool,
+    /// It is no action of the rules: whenever such an atom stands in the proof of an action, it is said with it, as its reason.
+    pub cited: bool,
     /// Where it is declared.
     pub origin: Origin,
 }

@@ -6,19 +6,24 @@
 //! parses ──given──▶ ┘                         └─ many ──▶ formulas over named things (clingo) ──▶ minimal lines, countermodel
 //! ```
 //!
+//! In a conversation (`listen`) what is told becomes facts of the session, and the turn decides (docs/reasoning.md).
+//!
 //! What is told becomes facts that rules speak about (`told`); no told rule is ever program text, so none redefines a rule of the
 //! profile, and all of them can be counted, taken back and named in a proof. A profile (`profile`) says which modules of
 //! `rules/reason/` hold, under which semantics, and what the answers sound like.
 
 pub mod answer;
+mod choices;
 pub mod english;
 pub mod formula;
 pub mod given;
 mod ground;
+pub mod listen;
 mod models;
 pub mod profile;
 pub mod told;
 
 pub use answer::{Answer, Engine, Status};
+pub use listen::Listener;
 pub use profile::Profile;
 pub use told::{Form, Goal, Literal, Question, Reading, Theory, Told};

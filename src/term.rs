@@ -20,7 +20,7 @@ pub use pattern::Pattern;
 pub type Name = Arc<str>;
 
 /// How deep a term may nest; deeper input is refused, so no parser or printer can run out of stack.
-pub const MAX_DEPTH: usize = 8;
+pub const MAX_DEPTH: usize = 16;
 
 /// A ground term. The order of the variants is clingo's order of terms: numbers, constants, strings, functions.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -21,11 +21,13 @@ mod tests;
 pub mod version;
 pub mod what_if;
 
+use std::collections::BTreeSet;
+
 use crate::conversation::Conversation;
 use crate::domain::Domain;
 use crate::facts::change::{canonical, effects_to_changes};
 use crate::facts::{Change, Fact, Op, Opened, Snapshot};
-use crate::ontology::{Admission, Arrived, Refused, Scope};
+use crate::ontology::{ActionForm, Admission, Arrived, Ontology, Refused, Scope};
 use crate::reason::{self, Base, Budget, Outcome, Reasoner};
 use crate::render::{Render, Say, Tone};
 use crate::term::{Atom, Term};
@@ -149,7 +151,8 @@ pub fn round(given: &Given<'_>, how: Reasoner, budget: &Budget) -> Result<Taken,
     let calls = calls::intents(outcome.shown(), &domain.ontology, role)?;
     let name = snapshot.opened.turn(given.at).name();
     let changes = changes(given, &decision, came, calls.iter().map(|c| c.calling(&name)))?;
-    let (record, says, tone) = record(given, &admission, &decision, &calls, &changes);
+    let said = Decision { acts: with_reasons(&decision.acts, &outcome, &domain.ontology), ..decision.clone() };
+    let (record, says, tone) = record(given, &admission, &said, &calls, &changes);
     Ok(Taken { facts, acts: decision.acts, changes, calls, says, tone, record, outcome })
 }
 
@@ -391,6 +394,26 @@ impl Decision {
         }
         decision
     }
+}
+
+/// The actions, each with what the ontology wants cited of its proof.
+fn with_reasons(acts: &[Act], outcome: &Outcome, ontology: &Ontology) -> Vec<Act> {
+    let cited: Vec<&ActionForm> = ontology.actions.iter().filter(|a| a.cited).collect();
+    if cited.is_empty() {
+        return acts.to_vec();
+    }
+    let reasons = |act: &Act| {
+        let mut found = BTreeSet::new();
+        if let Some(proof) = outcome.why(&act.shown()) {
+            proof.walk(&mut |p| {
+                if cited.iter().any(|c| c.name == p.atom.name && c.args.len() == p.atom.args.len()) {
+                    found.insert(p.atom.clone());
+                }
+            });
+        }
+        found.into_iter().map(|action| Act { place: act.place, action }).collect::<Vec<_>>()
+    };
+    acts.iter().flat_map(|act| [vec![act.clone()], reasons(act)].concat()).collect()
 }
 
 /// The reply phase stands at the position of the input it answers.

@@ -10,14 +10,18 @@
     reason = "a test that cannot go on must fail loudly"
 )]
 
-use duologue::domain::Files;
+use std::sync::Arc;
+
+use duologue::domain::{Domain, Files};
+use duologue::facts::{CommitRule, SessionKey, open_store};
 use duologue::reason::{Budget, Reasoner};
 use duologue::reasoning::english::Reader;
 use duologue::reasoning::formula::{Formula, Value};
 use duologue::reasoning::given::{self, Read};
 use duologue::reasoning::told::{Rule, Strength, variable};
-use duologue::reasoning::{Answer, Engine, Form, Goal, Literal, Question, Reading, Status, Theory, Told};
+use duologue::reasoning::{Answer, Engine, Form, Goal, Listener, Literal, Question, Reading, Status, Theory, Told};
 use duologue::term::{Atom, Term};
+use duologue::turn::{Clock, Options, Said};
 
 fn engine(profile: &str) -> Engine {
     Engine::load(&Files::built_in(), profile).unwrap()
@@ -294,6 +298,7 @@ fn a_conversation_has_defaults_exceptions_corrections_and_comparisons() {
     assert_eq!(told("chat", &text, "When is the fair?").0, "Friday");
 }
 
+#[test]
 fn rules_and_choices_go_together_where_a_profile_says_so() {
     let root = tempfile::tempdir().unwrap();
     std::fs::create_dir_all(root.path().join("kb/reason")).unwrap();
@@ -321,4 +326,79 @@ fn rules_and_choices_go_together_where_a_profile_says_so() {
     t.told.push(Told { line: 5, text: "Ola does not sail.".into(), reading: Reading::Fact(not_ola) });
     assert_eq!(ask(&t, "sails"), (Some("Ida and Per".into()), vec![1, 2, 4, 5]));
     assert_eq!(ask(&t, "sad").0, None, "what is usually so is not so in all models");
+}
+
+#[derive(serde::Deserialize)]
+struct Conversation {
+    name: String,
+    turns: Vec<Turn>,
+}
+
+#[derive(serde::Deserialize)]
+struct Turn {
+    say: String,
+    has: Vec<String>,
+    #[serde(default)]
+    lacks: Vec<String>,
+    #[serde(default)]
+    restart: bool,
+}
+
+/// The reasoning domain on a store file.
+fn speaker(store: &std::path::Path, how: Reasoner) -> duologue::turn::Engine {
+    let files = Files::built_in();
+    let domain = Domain::load(&files, "reason").unwrap_or_else(|found| panic!("{found:#?}"));
+    let listener = Listener::load(&files, domain.ontology.reads.as_deref().unwrap()).unwrap();
+    let store = open_store(&store.to_string_lossy(), CommitRule::WhenNoSessionIsOpen).unwrap();
+    let options = Options { reasoner: how, clock: Clock::Fixed(0), audit: 0, ..Options::default() };
+    duologue::turn::Engine::new(domain, store).with_understand(Arc::new(listener)).with_options(options)
+}
+
+#[test]
+fn conversations_go_as_written_and_can_be_taken_again_from_their_log() {
+    let all: Vec<Conversation> = serde_saphyr::from_str(include_str!("data/reason/conversations.yaml")).unwrap();
+    assert!(all.len() > 5);
+    let mut wrong = vec![];
+    for c in &all {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("talk.db");
+        let mut engine = speaker(&file, Reasoner::Confirm);
+        let key = SessionKey::new("main", "talk");
+        for t in &c.turns {
+            if t.restart {
+                drop(engine);
+                engine = speaker(&file, Reasoner::Confirm);
+            }
+            let text = match engine.turn(&key, "speaker", &Said::Text(&t.say), None) {
+                Ok(record) => record.text,
+                Err(e) => e.to_string(),
+            };
+            let low = text.to_lowercase();
+            let missing: Vec<&String> = t.has.iter().filter(|h| !low.contains(&h.to_lowercase())).collect();
+            let extra: Vec<&String> = t.lacks.iter().filter(|l| low.contains(&l.to_lowercase())).collect();
+            if !missing.is_empty() || !extra.is_empty() {
+                wrong.push(format!("{}: {} -> {text}\n  lacks {missing:?}, has {extra:?}", c.name, t.say));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn nonsense_and_endless_words_are_answered_politely() {
+    let folder = tempfile::tempdir().unwrap();
+    let engine = speaker(&folder.path().join("talk.db"), Reasoner::Fast);
+    let key = SessionKey::new("main", "talk");
+    let long = "Every blorp that is a grunk is a flurb and ".repeat(240);
+    let wide = format!("{}.", (0..60).map(|n| format!("Zed{n} is a blorp")).collect::<Vec<_>>().join(" and "));
+    for words in
+        ["", "?", "....", "%%%", "\u{0}\u{7f}", "((((", long.as_str(), wide.as_str(), "if if if then then", "forget forget that forget", "why why why not"]
+    {
+        match engine.turn(&key, "speaker", &Said::Text(words), None) {
+            Ok(record) => assert!(!record.text.is_empty(), "{words:?}"),
+            Err(e) => assert!(!e.polite().is_empty(), "{words:?}: {e}"),
+        }
+    }
+    let record = engine.turn(&key, "speaker", &Said::Text("Zed is a grunk."), None).unwrap();
+    assert!(record.text.contains("line"), "it goes on: {}", record.text);
 }

@@ -11,6 +11,7 @@ use crate::ir::walk::MOST_CALLS;
 use crate::link::{Nearness, StaticVectors, Vectors};
 use crate::llm::{BlockingModel, ModelConfig};
 use crate::reason::Reasoner;
+use crate::reasoning::Listener;
 use crate::turn::{Engine, Options, TurnBudget};
 use crate::understand::embedded::Embedded;
 use crate::understand::embedding::ServerVectors;
@@ -248,6 +249,10 @@ impl Listen {
                 Some(ear) => engine.with_understand(Arc::new(ear)),
                 None => engine,
             },
+            "embedded" if domain.ontology.reads.is_some() => {
+                let profile = domain.ontology.reads.as_deref().unwrap_or_default();
+                engine.with_understand(Arc::new(Listener::load(&domain.files, profile)?))
+            }
             "embedded" => match self.embedded(&domain, model.as_ref())? {
                 Some(embedded) => engine.with_understand(Arc::new(embedded)),
                 None => match domain.spotter()? {

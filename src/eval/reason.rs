@@ -195,7 +195,9 @@ fn answered(engine: &Engine, reader: &english::Reader, item: &Item, given: Optio
             let began = Instant::now();
             let (mut read, parsed) = match given {
                 None => {
-                    let theory = Theory { told: whole.told.iter().filter(|t| q.after.is_none_or(|a| t.line <= a)).cloned().collect(), ..whole.clone() };
+                    // What later lines correct or take back is still so.
+                    let so_far = q.after.and_then(|a| item.text.get(..a)).map(|lines| Theory { given: whole.given.clone(), ..reader.tell(lines) });
+                    let theory = so_far.unwrap_or_else(|| whole.clone());
                     let question = Some(reader.ask(&theory, &q.ask, &q.options));
                     (Read { theory, question, ..Read::default() }, true)
                 }

@@ -27,6 +27,8 @@ struct File {
     functions: Vec<Spanned<FunctionText>>,
     #[serde(default)]
     settings: Vec<Spanned<SettingText>>,
+    #[serde(default)]
+    reads: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -108,6 +110,8 @@ struct ActionText {
     means: String,
     #[serde(default)]
     told: bool,
+    #[serde(default)]
+    cited: bool,
 }
 
 #[derive(Deserialize)]
@@ -215,6 +219,7 @@ impl Reader<'_> {
             view,
             functions,
             settings,
+            reads: file.reads,
         }
     }
 
@@ -336,7 +341,7 @@ impl Reader<'_> {
     fn action(&mut self, text: &Spanned<ActionText>) -> Option<ActionForm> {
         let origin = self.at(&text.referenced);
         let (name, args) = self.form(&text.value.form, &origin)?;
-        Some(ActionForm { name, args, means: text.value.means.clone(), told: text.value.told, origin })
+        Some(ActionForm { name, args, means: text.value.means.clone(), told: text.value.told, cited: text.value.cited, origin })
     }
 
     /// `[last actions] utterance => predicates`, the first part optional, atoms separated by `;`.

@@ -6,6 +6,7 @@ mod search;
 mod text;
 pub(super) mod why_not;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -46,6 +47,34 @@ pub struct Proof {
     /// Why.
     #[serde(flatten)]
     pub by: By,
+}
+
+impl Proof {
+    /// Visits every atom that the proof rests on, each once and reasons before what follows from them, itself last.
+    pub fn walk(&self, visit: &mut dyn FnMut(&Self)) {
+        self.below(&mut BTreeSet::new(), visit);
+    }
+
+    fn below(&self, seen: &mut BTreeSet<Atom>, visit: &mut dyn FnMut(&Self)) {
+        if !seen.insert(self.atom.clone()) {
+            return;
+        }
+        if let By::Rule { because, .. } = &self.by {
+            because.iter().for_each(|b| b.below(seen, visit));
+        }
+        visit(self);
+    }
+}
+
+impl Because {
+    fn below(&self, seen: &mut BTreeSet<Atom>, visit: &mut dyn FnMut(&Proof)) {
+        match self {
+            Self::Holds { proof } => proof.below(seen, visit),
+            Self::Aggregate { elements, .. } => elements.iter().flat_map(|e| &e.because).for_each(|b| b.below(seen, visit)),
+            Self::All { instances, .. } => instances.iter().flatten().for_each(|b| b.below(seen, visit)),
+            Self::Absent { .. } | Self::Test { .. } => {}
+        }
+    }
 }
 
 /// What an atom rests on.

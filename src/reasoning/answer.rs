@@ -10,7 +10,7 @@ use super::profile::{Changes, Profile, World};
 use super::told::{Form, Goal, PREDICATES, Question, Reading, Theory, facts};
 use crate::diag::{Diagnostic, Source};
 use crate::domain::{Files, rule_source};
-use crate::reason::{Base, Because, Budget, By, Outcome, Proof, ReasonError, Reasoner, Rules, Scope, Signature, decide};
+use crate::reason::{Base, Budget, By, Outcome, Proof, ReasonError, Reasoner, Rules, Scope, Signature, decide};
 use crate::term::{Atom, Name, Term};
 
 /// How a question ended.
@@ -113,10 +113,10 @@ impl Engine {
             return Answer::none(Status::Undecided, "no rule of the profile answers this");
         }
         let words: Vec<String> = found.iter().filter_map(|(_, a)| a.args.last()).map(|t| self.word(t)).collect();
-        let (mut support, mut proof, mut seen) = (BTreeSet::new(), vec![], BTreeSet::new());
+        let (mut support, mut proof) = (BTreeSet::new(), vec![]);
         for (_, a) in &found {
             if let Some(p) = outcome.why(a) {
-                steps(&p, &mut support, &mut proof, &mut seen);
+                p.walk(&mut |p| step(p, &mut support, &mut proof));
             }
         }
         let value = words.join(self.profile.answer.separator.as_deref().unwrap_or(","));
@@ -129,30 +129,18 @@ impl Engine {
     }
 }
 
-/// The told lines below a proof, and its steps in words, each once and reasons first.
-fn steps(p: &Proof, support: &mut BTreeSet<usize>, out: &mut Vec<String>, seen: &mut BTreeSet<Atom>) {
-    if !seen.insert(p.atom.clone()) {
-        return;
-    }
+/// The told lines below a proof, and its steps in words.
+fn step(p: &Proof, support: &mut BTreeSet<usize>, out: &mut Vec<String>) {
     if &*p.atom.name == "told"
         && let Some(line) = p.atom.args.get(1).and_then(Term::as_int).and_then(|n| usize::try_from(n).ok())
     {
         support.insert(line);
     }
-    if let By::Rule { rule, because } = &p.by {
-        because.iter().for_each(|b| reasons(b, support, out, seen));
-        if !rule.reading.is_empty() {
-            out.push(rule.reading.clone());
-        }
-    }
-}
-
-fn reasons(b: &Because, support: &mut BTreeSet<usize>, out: &mut Vec<String>, seen: &mut BTreeSet<Atom>) {
-    match b {
-        Because::Holds { proof } => steps(proof, support, out, seen),
-        Because::Aggregate { elements, .. } => elements.iter().flat_map(|e| &e.because).for_each(|b| reasons(b, support, out, seen)),
-        Because::All { instances, .. } => instances.iter().flatten().for_each(|b| reasons(b, support, out, seen)),
-        Because::Absent { .. } | Because::Test { .. } => {}
+    if let By::Rule { rule, .. } = &p.by
+        && !rule.reading.is_empty()
+        && !out.contains(&rule.reading)
+    {
+        out.push(rule.reading.clone());
     }
 }
 

@@ -2,21 +2,24 @@
 
 mod grammar;
 mod logic;
-mod order;
+mod restate;
 mod words;
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use serde::Deserialize;
 
 use self::grammar::Grammar;
-use self::logic::Context;
-use self::words::{Known, Sentence, sentences};
+pub use self::logic::{Context, identifier};
+pub use self::restate::Claim;
+use self::words::Known;
+pub use self::words::{Sentence, sentences};
+use super::choices;
 use super::formula::Formula;
 use super::models;
 use super::profile::Profile;
-use super::told::{Check, Choice, Form, Goal, Need, Question, Reading, Rule, Theory, Told};
+use super::told::{Check, Choice, Form, Goal, Literal, Need, Question, Reading, Rule, Theory, Told};
 use crate::diag::{Diagnostic, Origin};
 use crate::domain::Files;
 use crate::term::Term;
@@ -26,7 +29,34 @@ use crate::term::Term;
 pub struct Reader {
     grammar: Grammar,
     /// What sentences were found to mean.
-    read: Mutex<HashMap<(&'static str, String), Option<Term>>>,
+    read: Mutex<HashMap<(&'static str, String), Arc<Vec<Term>>>>,
+}
+
+/// How a sentence means what it says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum How {
+    Say,
+    Correct,
+    Forget,
+    /// Something else instead of this.
+    Amend(Literal),
+}
+
+/// What a sentence of a conversation does.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Uttered {
+    /// It tells something, in these words.
+    Told(String, Vec<Reading>),
+    /// It tells something, in these words, and takes its opposites back.
+    Corrected(String, Vec<Reading>, Vec<Reading>),
+    /// It takes back what was told.
+    Forgotten(Vec<Reading>),
+    /// It supposes something, in these words, and may ask what would be then.
+    Supposed(String, Vec<Reading>, Option<(Question, Option<Claim>)>),
+    /// It asks; a question of yes and no comes with what either would be in words.
+    Asked(Question, Option<Claim>),
+    /// A move of the conversation itself.
+    Said(Term),
 }
 
 /// How many sentences are remembered.
@@ -94,27 +124,88 @@ impl Reader {
         for (n, l) in (1..).zip(text) {
             self.line(n, l, &mut theory, &mut context);
         }
-        order::arrange(&mut theory);
+        choices::arrange(&mut theory);
         theory
     }
 
     fn line(&self, line: usize, text: &str, theory: &mut Theory, context: &mut Context) {
         for s in sentences(text) {
-            let unread = |why: &str| vec![Reading::Unread(format!("{}{why}", s.text))];
-            let readings = match self.parse("told", &s) {
-                // What is taken back is as if it had never been said; what corrects takes its opposite back.
-                Some(Term::Fun(f, args)) if matches!(&*f, "forget" | "correct") => {
-                    let said = args.first().map_or_else(|| Ok(vec![]), |m| logic::statement(m, context));
-                    let said = said.unwrap_or_else(|why| unread(&format!(" ({why})")));
-                    let back = if &*f == "forget" { said.clone() } else { said.iter().filter_map(opposite).collect() };
-                    theory.told.retain(|t| !back.contains(&t.reading));
-                    if &*f == "forget" { vec![] } else { said }
-                }
-                Some(m) => logic::statement(&m, context).unwrap_or_else(|why| unread(&format!(" ({why})"))),
-                None => unread(""),
+            let (how, said) = self.told(&s, context).unwrap_or_else(|why| (How::Say, vec![Reading::Unread(format!("{}{why}", s.text))]));
+            // What is taken back is as if it had never been said; what corrects takes its opposite back.
+            let back = match &how {
+                How::Say => vec![],
+                How::Forget => said.clone(),
+                How::Correct => context.corrected(&said),
+                How::Amend(old) => vec![Reading::Fact(old.clone())],
             };
+            context.keep(&said);
+            theory.told.retain(|t| !back.contains(&t.reading));
+            let readings = if how == How::Forget { vec![] } else { said };
             theory.told.extend(readings.into_iter().map(|reading| Told { line, text: s.text.clone(), reading }));
         }
+    }
+
+    /// What a sentence tells, and how; `Err` says what about it is not understood, if anything of it is.
+    fn told(&self, s: &Sentence, context: &mut Context) -> Result<(How, Vec<Reading>), String> {
+        let m = self.parse("told", s).ok_or_else(String::new)?;
+        let (how, m) = match &m {
+            Term::Fun(f, args) if args.len() == 1 && &**f == "forget" => (How::Forget, args.first().unwrap_or(&m)),
+            Term::Fun(f, args) if args.len() == 1 && &**f == "correct" => (How::Correct, args.first().unwrap_or(&m)),
+            // Of the fact before, the last thing is another one.
+            Term::Fun(f, args) if args.len() == 1 && &**f == "amend" => {
+                let (old, new) =
+                    args.first().and_then(|w| context.amended(w)).ok_or_else(|| " (nothing that could be corrected was said before)".to_owned())?;
+                return Ok((How::Amend(old), vec![Reading::Fact(new)]));
+            }
+            _ => (How::Say, &m),
+        };
+        logic::statement(m, context).map(|said| (how, said)).map_err(|why| format!(" ({why})"))
+    }
+
+    /// What a sentence of a conversation does; `Err` has the words, and what about them is not understood.
+    pub fn utterance(&self, s: &Sentence, context: &mut Context) -> Result<Uttered, String> {
+        let unread = |why: String| format!("{}{why}", s.text.trim_end_matches(['.', '!', '?']));
+        match self.parse("said", s) {
+            Some(Term::Fun(f, args)) if &*f == "suppose" => {
+                let said = args.first().ok_or_else(|| unread(String::new()))?;
+                let readings = logic::statement(said, context).map_err(|why| unread(format!(" ({why})")))?;
+                let asked = args.get(1).map(|q| {
+                    let (form, goal) = logic::question(q, context, &s.text);
+                    (Question { text: s.text.clone(), form, goal }, None)
+                });
+                return Ok(Uttered::Supposed(restate::tail(&self.grammar, s, said), readings, asked));
+            }
+            Some(Term::Fun(f, args)) if &*f == "known_of" => {
+                let name = args.first().and_then(logic::name_of).ok_or_else(|| unread(String::new()))?;
+                let kind = Term::constant(&logic::identifier(name));
+                return Ok(Uttered::Said(Term::Fun(f, vec![Term::string(&context.named(name)), kind])));
+            }
+            Some(m) => return Ok(Uttered::Said(m)),
+            None => {}
+        }
+        let told = if s.asks { Err(String::new()) } else { self.told(s, context) };
+        let (how, said) = match told {
+            Ok(t) => t,
+            Err(why) if !why.is_empty() => return Err(unread(why)),
+            Err(_) => {
+                let m = self.asked(s, context).or_else(|| self.parse("told", s).filter(|_| s.asks).map(claimed)).ok_or_else(|| unread(String::new()))?;
+                let (form, goal) = logic::question(&m, context, &s.text);
+                return match goal {
+                    Goal::Unread(words) => Err(words),
+                    goal => Ok(Uttered::Asked(Question { text: s.text.clone(), form, goal }, restate::claims(&self.grammar, s))),
+                };
+            }
+        };
+        Ok(match how {
+            How::Say => Uttered::Told(restate::line(s, &said), said),
+            How::Forget => Uttered::Forgotten(said),
+            How::Amend(old) => Uttered::Corrected(restate::line(s, &said), said, vec![Reading::Fact(old)]),
+            How::Correct => {
+                let back = context.corrected(&said);
+                let inner = self.parse("told", s).and_then(|m| if let Term::Fun(_, args) = m { args.into_iter().next() } else { None });
+                Uttered::Corrected(inner.map_or_else(|| s.text.clone(), |m| restate::tail(&self.grammar, s, &m)), said, back)
+            }
+        })
     }
 
     /// What a question asks after that was told.
@@ -122,7 +213,7 @@ impl Reader {
         let mut context = Context::of(theory);
         let (mut form, mut goal) = (Form::Truth, Goal::Unread(ask.to_owned()));
         if let Some(s) = sentences(ask).last() {
-            match self.parse("asked", s).or_else(|| if s.asks { None } else { self.parse("told", s).map(claimed) }) {
+            match self.asked(s, &context).or_else(|| if s.asks { None } else { self.parse("told", s).map(claimed) }) {
                 Some(m) => (form, goal) = logic::question(&m, &mut context, ask),
                 None => goal = Goal::Unread(s.text.clone()),
             }
@@ -140,20 +231,31 @@ impl Reader {
         let (label, words) = option.split_once(')').unwrap_or((option, option));
         let m = sentences(words).first().and_then(|s| self.parse("told", s))?;
         let goal = match logic::question(&claimed(m), context, words).1 {
-            Goal::Literals(ls) => Formula::And(ls.iter().map(|l| order::formula(l, &theory.scope).unwrap_or_else(|| models::of_literal(l))).collect()),
+            Goal::Literals(ls) => Formula::And(ls.iter().map(|l| choices::formula(l, &theory.scope).unwrap_or_else(|| models::of_literal(l))).collect()),
             Goal::Formula(f) => f,
             _ => return None,
         };
         Some(Choice { label: label.trim().to_owned(), checks: vec![Check { goal, need: Need::Must }] })
     }
 
-    /// What a sentence means; the same sentence is read once.
+    /// What a sentence means, by the first form that takes it.
     fn parse(&self, group: &'static str, s: &Sentence) -> Option<Term> {
+        self.readings(group, s).first().cloned()
+    }
+
+    /// What a sentence asks: of what several forms make of it, what speaks most of names that were told.
+    fn asked(&self, s: &Sentence, context: &Context) -> Option<Term> {
+        let readings = self.readings("asked", s);
+        readings.iter().rev().max_by_key(|m| context.familiar(m)).cloned()
+    }
+
+    /// Everything that a sentence may mean; the same sentence is read once.
+    fn readings(&self, group: &'static str, s: &Sentence) -> Arc<Vec<Term>> {
         let key = (group, s.text.clone());
         if let Some(m) = self.read.lock().ok().and_then(|r| r.get(&key).cloned()) {
             return m;
         }
-        let m = self.grammar.parse(group, s);
+        let m = Arc::new(self.grammar.readings(group, s));
         if let Ok(mut r) = self.read.lock() {
             if r.len() >= KEPT {
                 r.clear();

@@ -379,7 +379,9 @@ fn witnesses(f: &Formula, sign: bool, below: bool) -> (usize, bool) {
 pub fn names<'a>(scope: &Scope, formulas: impl Iterator<Item = &'a Formula>) -> Vec<Term> {
     let mut out: Vec<Value> = scope.sorts.values().flatten().cloned().collect();
     formulas.for_each(|f| named(f, &mut vec![], &mut out));
-    let mut out: Vec<Term> = out.iter().filter_map(term).collect();
+    // Things that have a place of their own are named by it.
+    let placed = scope.functions.iter().filter(|(_, (args, _))| args.is_empty()).map(|(f, _)| Term::Str(f.clone()));
+    let mut out: Vec<Term> = out.iter().filter_map(term).chain(placed).collect();
     out.sort();
     out.dedup();
     out

@@ -2,7 +2,8 @@
 //! without which the answer falls.
 
 use super::answer::{Answer, Status};
-use super::formula::{Bound, Formula, Value};
+use super::choices;
+use super::formula::{Bound, Formula, Scope, Value};
 use super::ground::{Ground, TooLarge, ground, names};
 use super::profile::Profile;
 use super::told::{Choice, Form, Goal, Literal, Need, Question, Reading, Strength, Theory, variable_of};
@@ -61,13 +62,13 @@ fn decided(rules: &str, profile: &Profile, theory: &Theory, question: &Question,
     let goals: Vec<&Formula> = match (&question.form, &question.goal) {
         (Form::Choice(all), _) => all.iter().flat_map(|c| &c.checks).map(|k| &k.goal).collect(),
         (_, Goal::Formula(f)) => vec![f],
-        (Form::Truth, Goal::Literals(ls)) => {
-            own = Formula::And(ls.iter().map(of_literal).collect());
+        (Form::Truth | Form::Need(_), Goal::Literals(ls)) => {
+            own = Formula::And(ls.iter().map(|l| stated(l, &theory.scope)).collect());
             vec![&own]
         }
         (Form::Which, Goal::Literals(ls)) => {
             candidates = names(&theory.scope, told.iter().map(|(_, f)| *f));
-            instances = candidates.iter().map(|t| Formula::And(ls.iter().map(|l| of_literal(&instance(l, t))).collect())).collect::<Vec<_>>();
+            instances = candidates.iter().map(|t| Formula::And(ls.iter().map(|l| stated(&instance(l, t), &theory.scope)).collect())).collect::<Vec<_>>();
             instances.iter().collect()
         }
         _ => return Err(Open::Other("the profile's rules do not answer this form of question".to_owned())),
@@ -75,7 +76,7 @@ fn decided(rules: &str, profile: &Profile, theory: &Theory, question: &Question,
     let Ground { facts, bounded } = ground(&theory.scope, &told, &goals)?;
     let lines = told.iter().map(|(n, _)| keep(*n)).collect::<std::collections::BTreeSet<_>>().into_iter().collect();
     let named = |a: &Atom| match (&*a.name, a.args.as_slice()) {
-        ("name", [n, t]) => Some((Atom::new("true", vec![n.clone()]), t.clone())),
+        ("name", [n, t]) => Some((Atom::new("model", vec![n.clone()]), t.clone())),
         _ => None,
     };
     let names = facts.iter().filter_map(named).collect();
@@ -84,6 +85,11 @@ fn decided(rules: &str, profile: &Profile, theory: &Theory, question: &Question,
     match &question.form {
         Form::Choice(all) => asked.choose(profile, all, &question.text),
         Form::Which => asked.which(profile, &candidates),
+        Form::Need(need) => {
+            let so = asked.meets(0, *need)?;
+            let (support, proof) = asked.reason(0, if so { *need } else { need.opposite() })?;
+            Ok(Answer { status: Status::Answered, value: Some(profile.word(if so { "yes" } else { "no" }.to_owned())), support, proof })
+        }
         _ => asked.truth(profile),
     }
 }
@@ -247,6 +253,11 @@ fn keep(line: usize) -> Atom {
 
 fn claim(goal: usize, so: bool) -> Atom {
     Atom::new("claim", vec![Term::Int(i32::try_from(goal).unwrap_or(i32::MAX)), Term::constant(if so { "yes" } else { "no" })])
+}
+
+/// A statement as a formula: of things in a row by their places.
+fn stated(l: &Literal, scope: &Scope) -> Formula {
+    choices::formula(l, scope).unwrap_or_else(|| of_literal(l))
 }
 
 /// A literal with a thing for its variables.

@@ -194,6 +194,8 @@ pub enum Form {
     Which,
     /// How many.
     HowMany,
+    /// Whether it must, can, cannot or need not be so.
+    Need(Need),
     /// The one option that is so.
     Choice(Vec<Choice>),
 }
@@ -277,7 +279,7 @@ pub fn question_term(question: &Question) -> Option<Term> {
 }
 
 /// A list as a term: `c(First,Rest)` to `nil`.
-pub fn list(items: Vec<Term>) -> Term {
+fn list(items: Vec<Term>) -> Term {
     items.into_iter().rev().fold(Term::constant("nil"), |rest, first| Term::Fun("c".into(), vec![first, rest]))
 }
 

@@ -156,6 +156,14 @@ pub fn list(items: &[String], last: &str) -> String {
     }
 }
 
+/// Whole clauses in one sentence: "it rains, and the street is wet".
+pub fn clauses(items: &[String]) -> String {
+    match items {
+        [head @ .., end] if !head.is_empty() => format!("{}, and {end}", head.join(", ")),
+        _ => items.concat(),
+    }
+}
+
 /// The text with its first letter large.
 pub fn sentence(text: &str) -> String {
     let mut chars = text.chars();
@@ -216,6 +224,7 @@ mod tests {
         assert_eq!((ordinal(2), ordinal(13), ordinal(21), ordinal(112)), ("second".into(), "13th".into(), "21st".into(), "112th".into()));
         let items = |t: &[&str]| t.iter().map(|s| (*s).to_owned()).collect::<Vec<_>>();
         assert_eq!(list(&items(&["a", "b", "c"]), "and"), "a, b and c");
+        assert_eq!((clauses(&items(&["a", "b"])), clauses(&items(&["a"]))), ("a, and b".into(), "a".into()));
         assert_eq!(list(&items(&["rice and beans", "b"]), "or"), "rice and beans, or b");
     }
 }

@@ -553,7 +553,7 @@ impl Parser<'_> {
 
     fn expr(&mut self) -> Parsed<Expr> {
         self.depth += 1;
-        if self.depth > MAX_DEPTH * 4 {
+        if self.depth > MAX_DEPTH * 2 {
             return self.refuse(self.here(), "rule-too-deep", "the term nests too deeply", "name the parts in predicates of their own");
         }
         let low = self.sum()?;
@@ -615,7 +615,7 @@ impl Parser<'_> {
     }
 
     fn primary(&mut self) -> Parsed<Expr> {
-        if self.depth > MAX_DEPTH * 4 {
+        if self.depth > MAX_DEPTH * 2 {
             return self.refuse(self.here(), "rule-too-deep", "the term nests too deeply", "name the parts in predicates of their own");
         }
         let span = self.here();

@@ -25,8 +25,10 @@ enum Piece {
     Open(Open, Option<usize>),
     /// Something of a group any number of times, not at all too.
     Many(usize),
-    /// Any words, none too.
-    Rest,
+    /// Any words, none too, among which nothing of a group begins.
+    Rest(Option<usize>),
+    /// The rest of the sentence, in which things of a group stand among other words: at each word the longest, and before it a name alone.
+    Among(usize, Option<usize>),
 }
 
 /// The kinds of open words.
@@ -127,17 +129,26 @@ impl Grammar {
                     slots.push(s.to_owned());
                     slots.len() - 1
                 });
+                let named = |group: &str| self.names.get(group).copied().ok_or_else(|| format!("nothing is called `{group}`"));
                 if what == "rest" {
-                    pieces.push(Piece::Rest);
+                    pieces.push(Piece::Rest(None));
+                    continue;
+                }
+                if let Some(group) = what.strip_prefix("rest!") {
+                    pieces.push(Piece::Rest(Some(named(group)?)));
+                    continue;
+                }
+                if let Some(group) = what.strip_suffix('~') {
+                    pieces.push(Piece::Among(named(group)?, slot));
                     continue;
                 }
                 if let Some(group) = what.strip_suffix('*') {
-                    pieces.push(Piece::Many(*self.names.get(group).ok_or_else(|| format!("nothing is called `{group}`"))?));
+                    pieces.push(Piece::Many(named(group)?));
                     continue;
                 }
                 pieces.push(match OPEN.iter().find(|(n, _)| *n == what) {
                     Some((_, open)) => Piece::Open(*open, slot),
-                    None => Piece::Group(*self.names.get(what).ok_or_else(|| format!("nothing is called `{what}`"))?, slot),
+                    None => Piece::Group(named(what)?, slot),
                 });
             } else if let Some(word) = part.strip_suffix('?') {
                 pieces.push(Piece::Maybe(word.split('|').map(str::to_owned).collect()));
@@ -167,15 +178,17 @@ impl Grammar {
         self.closed.contains(word)
     }
 
-    /// What a whole sentence means by the forms of a group, the first form first.
+    /// What a whole sentence means by the forms of a group.
     pub fn parse(&self, group: &str, sentence: &Sentence) -> Option<Term> {
-        if sentence.words.len() > MAX_WORDS {
-            return None;
-        }
-        let start = *self.names.get(group)?;
+        self.readings(group, sentence).into_iter().next()
+    }
+
+    /// Everything that a whole sentence may mean by the forms of a group, the first form's meaning first.
+    pub fn readings(&self, group: &str, sentence: &Sentence) -> Vec<Term> {
+        let Some(start) = self.names.get(group).filter(|_| sentence.words.len() <= MAX_WORDS) else { return vec![] };
         let mut p = Parse { grammar: self, words: &sentence.words, memo: BTreeMap::new() };
-        let found = p.group(start, 0);
-        found.iter().find(|(end, _)| *end == sentence.words.len()).map(|(_, t)| t.clone())
+        let found = p.group(*start, 0);
+        found.iter().filter(|(end, _)| *end == sentence.words.len()).map(|(_, t)| t.clone()).collect()
     }
 }
 
@@ -272,9 +285,20 @@ impl Parse<'_> {
                     self.pieces(form, (n, start), *end, slots, out);
                 }
             }
-            Piece::Rest => {
+            Piece::Rest(but) => {
                 for end in at..=self.words.len() {
                     self.pieces(form, (n + 1, start), end, slots, out);
+                    if but.is_some_and(|g| !self.group(g, end).is_empty()) {
+                        break;
+                    }
+                }
+            }
+            Piece::Among(g, slot) => {
+                if let Some(all) = self.among(*g, at) {
+                    if let Some(s) = slot.and_then(|s| slots.get_mut(s)) {
+                        *s = Some(all);
+                    }
+                    self.pieces(form, (n + 1, start), self.words.len(), slots, out);
                 }
             }
             Piece::Group(g, slot) => {
@@ -294,6 +318,25 @@ impl Parse<'_> {
                 }
             }
         }
+    }
+
+    /// What stands among the words from here on: at each word the longest, and before it what the group's first form finds, which alone
+    /// says nothing yet.
+    fn among(&mut self, group: usize, at: usize) -> Option<Term> {
+        let first =
+            self.grammar.groups.get(group).and_then(|g| g.first()).and_then(|f| if let Means::Fun(name, _) = &f.means { Some(name.clone()) } else { None });
+        let bare = |t: &Term| matches!(t, Term::Fun(f, _) if Some(f) == first.as_ref());
+        let (mut found, mut more) = (vec![], false);
+        for at in at..self.words.len() {
+            let here = self.group(group, at);
+            let plain = here.iter().map(|(_, t)| t).find(|t| bare(t));
+            // Of several that are equally long the first form's.
+            let longest = here.iter().rev().max_by_key(|(end, _)| *end).map(|(_, t)| t).filter(|t| !bare(t));
+            more |= longest.is_some();
+            found.extend(plain.into_iter().chain(longest).cloned());
+        }
+        let all = found.into_iter().rev().reduce(|rest, t| Term::Fun("both".into(), vec![t, rest]));
+        all.filter(|_| more)
     }
 
     fn open(&self, open: Open, w: &Word) -> Option<Term> {

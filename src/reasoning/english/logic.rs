@@ -1,9 +1,12 @@
 //! From what a sentence means, as the forms give it, to facts and rules: who is meant, which names are variables, what follows from what.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::super::told::{Form, Goal, Literal, Reading, Rule, Strength, Theory, variable, variable_of};
+use super::super::told::{Form, Goal, Literal, Need, Reading, Rule, Strength, Theory, variable, variable_of};
 use crate::term::{Atom, Term};
+
+/// What those are called of whom no more is known than that there is one.
+const WITNESS: &str = "someone ";
 
 /// A statement with its connectives.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,6 +27,10 @@ pub struct Context {
     /// Whom a pronoun may mean.
     last: Option<Term>,
     witnesses: usize,
+    /// The facts told so far, in order.
+    facts: Vec<Literal>,
+    /// Everything that was told of by name, in lower case.
+    known: BTreeSet<String>,
 }
 
 impl Context {
@@ -40,9 +47,63 @@ impl Context {
         c
     }
 
+    /// What statements as rules see them leave behind, in the order in which they were told: `last` is whom the last one was about.
+    pub fn of_statements<'a>(statements: impl Iterator<Item = &'a Term>) -> Self {
+        let mut c = Self::default();
+        for s in statements {
+            c.learn(s);
+            let Term::Fun(f, args) = s else { continue };
+            let ("fact", [sign, what, ..]) = (&**f, args.as_slice()) else { continue };
+            c.facts.extend(what.to_atom().map(|atom| Literal { positive: sign.as_name() == Some("pos"), atom }));
+            if let Some(about @ Term::Str(name)) = args.get(3) {
+                c.last = Some(about.clone());
+                c.witnesses += usize::from(name.starts_with(WITNESS));
+            }
+        }
+        c
+    }
+
+    /// Keeps what was told for what corrects it.
+    pub fn keep(&mut self, said: &[Reading]) {
+        self.facts.extend(said.iter().filter_map(|r| if let Reading::Fact(l) = r { Some(l.clone()) } else { None }));
+    }
+
+    /// The last fact, and the same with another thing at its end.
+    pub fn amended(&mut self, other: &Term) -> Option<(Literal, Literal)> {
+        let old = self.facts.iter().rev().find(|l| l.atom.args.last().is_some_and(|t| matches!(t, Term::Str(_))))?.clone();
+        let mut new = old.clone();
+        *new.atom.args.last_mut()? = other.as_name().map_or_else(|| other.clone(), |n| Term::string(&self.named(n)));
+        Some((old, new))
+    }
+
+    /// What a correction takes back: its opposites, the last that said the same of its first thing and another one, and what was said last
+    /// if that says something else of the same one thing.
+    pub fn corrected(&self, said: &[Reading]) -> Vec<Reading> {
+        let mut out: Vec<Reading> = said.iter().filter_map(super::opposite).collect();
+        for l in said.iter().filter_map(|r| if let Reading::Fact(l) = r { Some(l) } else { None }).filter(|l| l.positive) {
+            let alike = |f: &&Literal| f.positive && f.atom.args.first() == l.atom.args.first() && f.atom.args.len() == l.atom.args.len() && f.atom != l.atom;
+            let other = match l.atom.args.len() {
+                1 => self.facts.last().filter(alike),
+                _ => self.facts.iter().rev().filter(alike).find(|f| f.atom.name == l.atom.name),
+            };
+            out.extend(other.map(|f| Reading::Fact(f.clone())));
+        }
+        out
+    }
+
+    /// How many words of a meaning belong to names that were told.
+    pub fn familiar(&self, t: &Term) -> usize {
+        match t {
+            Term::Str(s) if self.known.contains(&s.to_lowercase()) => s.split(' ').count(),
+            Term::Fun(_, args) => args.iter().map(|a| self.familiar(a)).sum(),
+            _ => 0,
+        }
+    }
+
     fn learn(&mut self, t: &Term) {
         match t {
             Term::Str(s) => {
+                self.known.insert(s.to_lowercase());
                 self.named(s);
             }
             Term::Fun(_, args) => args.iter().for_each(|a| self.learn(a)),
@@ -74,6 +135,10 @@ struct Sentence<'a> {
     passing: Vec<Literal>,
     /// Whether an unnamed one stands for anybody.
     open: bool,
+    /// The letters that stand for anybody in a rule, with their variables.
+    letters: Vec<(String, Term)>,
+    /// Whether this is a rule.
+    ruling: bool,
 }
 
 /// The readings of a statement; `Err` says what about it is not understood.
@@ -97,6 +162,10 @@ pub fn question(m: &Term, context: &mut Context, text: &str) -> (Form, Goal) {
     match parts(m) {
         Some(("which" | "whom", _)) => (Form::Which, literals(m, context)),
         Some(("count", _)) => (Form::HowMany, literals(m, context)),
+        Some((how @ ("can" | "must"), [inner])) => match statement(inner, context).as_deref() {
+            Ok([Reading::Fact(l)]) => (Form::Need(if how == "can" { Need::Can } else { Need::Must }), Goal::Literals(vec![l.clone()])),
+            _ => (Form::Truth, unread("no one statement".into())),
+        },
         Some(("claim", [inner])) if super::connects(inner) => (Form::Truth, of_all(inner, context).unwrap_or_else(|| literals(m, context))),
         Some(("claim", [inner])) => match statement(inner, context).as_deref() {
             Ok([Reading::Fact(l)]) => (Form::Truth, Goal::Literals(vec![l.clone()])),
@@ -110,7 +179,7 @@ pub fn question(m: &Term, context: &mut Context, text: &str) -> (Form, Goal) {
 fn of_all(m: &Term, context: &mut Context) -> Option<Goal> {
     let Some(("say", [subject, vp])) = parts(m) else { return None };
     let Some(("every", [kind])) = parts(subject) else { return None };
-    let mut s = Sentence { context, vars: Vec::new(), given: Vec::new(), passing: Vec::new(), open: true };
+    let mut s = Sentence { context, vars: Vec::new(), given: Vec::new(), passing: Vec::new(), open: true, letters: Vec::new(), ruling: false };
     let x = Term::constant("anybody");
     let (Ok(Says::Lit(is)), Ok(so)) = (s.predicate(kind, &x), s.predicate(vp, &x)) else { return None };
     match (cases(&so).as_slice(), s.given.is_empty()) {
@@ -127,7 +196,7 @@ fn of_all(m: &Term, context: &mut Context) -> Option<Goal> {
 }
 
 fn readings(meaning: &Term, context: &mut Context) -> Result<Vec<Reading>, String> {
-    let mut s = Sentence { context, vars: Vec::new(), given: Vec::new(), passing: Vec::new(), open: false };
+    let mut s = Sentence { context, vars: Vec::new(), given: Vec::new(), passing: Vec::new(), open: false, letters: Vec::new(), ruling: false };
     let mut out = s.statement(meaning, Strength::Strict)?;
     out.extend(s.passing.into_iter().map(Reading::Fact));
     out.dedup();
@@ -136,7 +205,7 @@ fn readings(meaning: &Term, context: &mut Context) -> Result<Vec<Reading>, Strin
 
 /// What is asked, as literals that must hold together; variables stand for whoever is asked for.
 fn goal(meaning: &Term, context: &mut Context) -> Result<Vec<Literal>, String> {
-    let mut s = Sentence { context, vars: Vec::new(), given: Vec::new(), passing: Vec::new(), open: true };
+    let mut s = Sentence { context, vars: Vec::new(), given: Vec::new(), passing: Vec::new(), open: true, letters: Vec::new(), ruling: false };
     let says = match parts(meaning) {
         Some(("which" | "count", [vp])) => {
             let x = s.fresh();
@@ -182,6 +251,15 @@ pub fn identifier(word: &str) -> String {
     out
 }
 
+/// The first name in a meaning.
+pub fn name_of(t: &Term) -> Option<&str> {
+    match t {
+        Term::Str(s) => Some(s),
+        Term::Fun(_, args) => args.iter().find_map(name_of),
+        _ => None,
+    }
+}
+
 fn parts(t: &Term) -> Option<(&str, &[Term])> {
     match t {
         Term::Fun(f, args) => Some((f, args)),
@@ -209,13 +287,13 @@ impl Sentence<'_> {
         match parts(m) {
             Some(("usually", [inner])) => self.statement(inner, Strength::Default),
             Some(("if", [c, d])) => {
-                self.open = true;
+                (self.open, self.ruling) = (true, true);
                 let body = self.clauses(c)?;
                 self.conclude(d, vec![body], vec![], strength)
             }
             Some(("if_after", [d, c])) => {
                 // The words come in the other order, and so do the pronouns.
-                self.open = true;
+                (self.open, self.ruling) = (true, true);
                 let (head, strength) = self.conclusion(d, strength)?;
                 let body = self.clauses(c)?;
                 let given = std::mem::take(&mut self.given);
@@ -263,6 +341,7 @@ impl Sentence<'_> {
             Some(("and", [a, b])) => Ok(Says::All(vec![self.clauses(a)?, self.clauses(b)?])),
             Some(("or", [a, b])) => Ok(Says::Any(vec![self.clauses(a)?, self.clauses(b)?])),
             Some(("say", [subject, vp])) => self.say(subject, vp),
+            Some(("not", [a])) => Ok(Says::Not(Box::new(self.clauses(a)?))),
             Some((name, args)) if !args.is_empty() => Ok(Says::Lit(Literal { positive: true, atom: Atom::new(name, args.to_vec()) })),
             _ => Err(format!("`{m}` is no statement")),
         }
@@ -271,6 +350,7 @@ impl Sentence<'_> {
     fn say(&mut self, subject: &Term, vp: &Term) -> Result<Says, String> {
         match parts(subject) {
             Some(("each", [a, b])) => Ok(Says::All(vec![self.say(a, vp)?, self.say(b, vp)?])),
+            Some(("either", [a, b])) => Ok(Says::Either(vec![self.say(a, vp)?, self.say(b, vp)?])),
             Some(("no", [kind])) => {
                 let x = self.of_kind(kind)?;
                 Ok(Says::Not(Box::new(self.predicate(vp, &x)?)))
@@ -296,6 +376,15 @@ impl Sentence<'_> {
     /// Who or what is meant.
     fn thing(&mut self, t: &Term) -> Result<Term, String> {
         let named = match t {
+            // The X and the Y of a rule.
+            Term::Str(s) if self.ruling && matches!(&*s.to_uppercase(), "X" | "Y" | "Z") => {
+                if let Some((_, v)) = self.letters.iter().find(|(l, _)| l.eq_ignore_ascii_case(s)) {
+                    return Ok(v.clone());
+                }
+                let v = self.fresh();
+                self.letters.push((s.to_string(), v.clone()));
+                return Ok(v);
+            }
             Term::Str(s) => Term::string(&self.context.named(s)),
             Term::Fun(f, args) => match (&**f, args.as_slice()) {
                 ("v", _) => return Ok(t.clone()),
@@ -310,7 +399,7 @@ impl Sentence<'_> {
                 ("some", [kind]) if self.open => return self.of_kind(kind),
                 ("some", [kind]) => {
                     self.context.witnesses += 1;
-                    let x = Term::string(&format!("someone {}", self.context.witnesses));
+                    let x = Term::string(&format!("{WITNESS}{}", self.context.witnesses));
                     let is = self.predicate(kind, &x)?;
                     self.passing.extend(cases(&is).into_iter().next().unwrap_or_default());
                     x
@@ -363,6 +452,7 @@ impl Sentence<'_> {
         for a in args {
             let ways = match parts(a) {
                 Some(("self", [])) => vec![x.clone()],
+                None if a.as_int().is_some() => vec![(*a).clone()],
                 Some(("each", _)) => self.several(a)?,
                 Some(("either", _)) => {
                     either = true;

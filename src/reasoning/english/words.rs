@@ -177,3 +177,13 @@ impl Known {
         })
     }
 }
+
+/// A verb's form in `-s`.
+pub fn third_of(verb: &str) -> String {
+    let stem = |ending: &str| verb.strip_suffix(ending).filter(|s| !s.ends_with(['a', 'e', 'i', 'o', 'u']));
+    match verb {
+        "have" => "has".to_owned(),
+        _ if ["s", "x", "z", "ch", "sh", "o"].iter().any(|e| verb.ends_with(e)) => format!("{verb}es"),
+        _ => stem("y").map_or_else(|| format!("{verb}s"), |s| format!("{s}ies")),
+    }
+}

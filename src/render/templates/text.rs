@@ -40,6 +40,7 @@ enum Filter {
     Or,
     Semicolons,
     Commas,
+    Clauses,
     Counted(Option<Name>),
     Known,
     Article,
@@ -52,7 +53,7 @@ enum Filter {
 }
 
 /// The filters that are part of the language, for messages.
-pub const FILTERS: [&str; 12] = ["and", "or", "semicolons", "commas", "counted", "known", "a", "plural", "number", "ordinal", "money", "clock"];
+pub const FILTERS: [&str; 13] = ["and", "or", "clauses", "semicolons", "commas", "counted", "known", "a", "plural", "number", "ordinal", "money", "clock"];
 
 /// What is wrong in a text: the offending piece, what it is, and the words it may have been meant as.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -251,6 +252,7 @@ fn filter(text: &str, wordings: &[Name]) -> Result<Filter, TextError> {
         "or" => Filter::Or,
         "semicolons" => Filter::Semicolons,
         "commas" => Filter::Commas,
+        "clauses" => Filter::Clauses,
         "counted" => Filter::Counted(argument),
         "known" => Filter::Known,
         "a" => Filter::Article,
@@ -313,6 +315,7 @@ impl Filter {
             Self::Or => english::list(&value.items(scope), "or"),
             Self::Semicolons => value.items(scope).join("; "),
             Self::Commas => value.items(scope).join(", "),
+            Self::Clauses => english::clauses(&value.items(scope)),
             Self::Counted(before) => {
                 let before = before.as_ref().and_then(|l| scope.lists.get(l)).map(|items| items.join(" ")).unwrap_or_default();
                 nouns.counted(scope.count, &before, &value.name(scope))

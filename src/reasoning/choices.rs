@@ -1,0 +1,137 @@
+//! What leaves choices, as formulas: things in a row with their places, and who has which of a kind.
+
+use std::collections::BTreeSet;
+
+use super::english::identifier;
+use super::formula::{Bound, Formula, Scope, Value};
+use super::told::{Literal, Reading, Theory};
+use crate::reason::syntax::Rel;
+use crate::term::{Name, Term};
+
+/// The sort of places.
+const PLACES: &str = "place";
+
+/// Turns what was told of a row (`row(Thing)`, `before(A,B)`, `next_before(A,B)`, `nth(A,N)`, `nth_last(A,N)`) into formulas, if there is a row.
+pub fn arrange(theory: &mut Theory) {
+    assign(theory);
+    in_a_row(theory);
+}
+
+/// The arguments of a fact of this predicate, as names.
+fn said<'a, const N: usize>(r: &'a Reading, predicate: &str) -> Option<[&'a str; N]> {
+    let Reading::Fact(l) = r else { return None };
+    let names: Vec<&str> = l.atom.args.iter().filter_map(Term::as_name).collect();
+    names.try_into().ok().filter(|_| l.positive && &*l.atom.name == predicate)
+}
+
+/// Turns `assigns(X,V,K)` (X does V to exactly one of the kind K), `value(K,T)` (T is one of the kind, and what is not said to be is none) and
+/// `different(V,K)` (no two do it to the same) into formulas.
+fn assign(theory: &mut Theory) {
+    let of = |r: &Reading| said::<3>(r, "assigns").map(|[x, v, k]| (x.to_owned(), identifier(v), identifier(k)));
+    let who: Vec<(String, String, String)> = theory.told.iter().filter_map(|t| of(&t.reading)).collect();
+    if who.is_empty() {
+        return;
+    }
+    let values: Vec<(String, String)> = theory.told.iter().filter_map(|t| said::<2>(&t.reading, "value").map(|[k, t]| (identifier(k), t.to_owned()))).collect();
+    let mut listed = BTreeSet::new();
+    theory.told.retain_mut(|t| {
+        if let Some((x, v, k)) = of(&t.reading) {
+            t.reading = Reading::Formula(one_of(&x, &v, &k));
+        } else if let Some([k, _]) = said::<2>(&t.reading, "value") {
+            let k = identifier(k);
+            let all = values.iter().filter(|(kind, _)| *kind == k).map(|(_, t)| Formula::Compare(Rel::Eq, thing("T"), thing(t))).collect();
+            t.reading = Reading::Formula(for_all(&["T"], Formula::Iff(Box::new(holds(&k, &["T"])), Box::new(Formula::Or(all)))));
+            return listed.insert(k);
+        } else if let Some([v, k]) = said::<2>(&t.reading, "different") {
+            let (v, k) = (identifier(v), identifier(k));
+            let people: Vec<&String> = who.iter().filter(|(_, verb, _)| *verb == v).map(|(x, ..)| x).collect();
+            let pairs = people.iter().enumerate().flat_map(|(n, x)| people.iter().skip(n + 1).map(move |y| (*x, *y)));
+            let apart = |(x, y): (&String, &String)| Formula::And(vec![holds(&k, &["T"]), holds(&v, &[x, "T"]), holds(&v, &[y, "T"])]).negated();
+            t.reading = Reading::Formula(for_all(&["T"], Formula::And(pairs.map(apart).collect())));
+        }
+        true
+    });
+}
+
+/// X does V to exactly one K.
+fn one_of(x: &str, v: &str, k: &str) -> Formula {
+    let both = Formula::And(vec![holds(k, &["T"]), holds(k, &["U"]), holds(v, &[x, "T"]), holds(v, &[x, "U"])]);
+    let same = Formula::Compare(Rel::Eq, thing("T"), thing("U"));
+    let some = Formula::Exists(bound(&["T"]), Box::new(Formula::And(vec![holds(k, &["T"]), holds(v, &[x, "T"])])));
+    Formula::And(vec![some, for_all(&["T", "U"], Formula::Implies(Box::new(both), Box::new(same)))])
+}
+
+fn thing(name: &str) -> Value {
+    Value::Name(name.into())
+}
+
+fn holds(predicate: &str, args: &[&str]) -> Formula {
+    Formula::Holds(Value::Call(predicate.into(), args.iter().map(|a| thing(a)).collect()))
+}
+
+fn bound(names: &[&str]) -> Vec<Bound> {
+    names.iter().map(|n| Bound { name: (*n).into(), sort: None }).collect()
+}
+
+fn for_all(names: &[&str], f: Formula) -> Formula {
+    Formula::ForAll(bound(names), Box::new(f))
+}
+
+fn in_a_row(theory: &mut Theory) {
+    let of_row = |r: &Reading| match r {
+        Reading::Fact(l) if &*l.atom.name == "row" => l.atom.args.first().cloned(),
+        _ => None,
+    };
+    let mut things: Vec<Term> = Vec::new();
+    for t in theory.told.iter().filter_map(|t| of_row(&t.reading)) {
+        if !things.contains(&t) {
+            things.push(t);
+        }
+    }
+    let Ok(size) = i32::try_from(things.len()) else { return };
+    if size == 0 {
+        return;
+    }
+    theory.scope.sorts.insert(PLACES.into(), (1..=size).map(Value::Number).collect());
+    for t in &things {
+        theory.scope.functions.insert(name(t), (vec![], PLACES.into()));
+    }
+    let mut said = false;
+    theory.told.retain_mut(|t| {
+        if of_row(&t.reading).is_some() {
+            t.reading = Reading::Formula(Formula::Distinct(vec![], things.iter().map(place).collect()));
+            return !std::mem::replace(&mut said, true);
+        }
+        if let Reading::Fact(l) = &t.reading
+            && let Some(f) = formula(l, &theory.scope)
+        {
+            t.reading = Reading::Formula(f);
+        }
+        true
+    });
+}
+
+/// What a statement says of places.
+pub fn formula(l: &Literal, scope: &Scope) -> Option<Formula> {
+    let size = i32::try_from(scope.sorts.get(PLACES)?.len()).ok()?;
+    let number = |t: &Term| t.as_int().map(Value::Number);
+    if !l.atom.args.iter().all(|t| t.as_int().is_some() || scope.functions.contains_key(&name(t))) {
+        return None;
+    }
+    let f = match (&*l.atom.name, l.atom.args.as_slice()) {
+        ("before", [a, b]) => Formula::Compare(Rel::Lt, place(a), place(b)),
+        ("next_before", [a, b]) => Formula::Compare(Rel::Eq, Value::Add(Box::new(place(a)), Box::new(Value::Number(1))), place(b)),
+        ("nth", [a, n]) => Formula::Compare(Rel::Eq, place(a), number(n)?),
+        ("nth_last", [a, n]) => Formula::Compare(Rel::Eq, place(a), Value::Number(size + 1 - n.as_int()?)),
+        _ => return None,
+    };
+    Some(if l.positive { f } else { f.negated() })
+}
+
+fn place(t: &Term) -> Value {
+    Value::Call(name(t), vec![])
+}
+
+fn name(t: &Term) -> Name {
+    t.as_name().map_or_else(|| t.to_string().into(), Name::from)
+}
