@@ -10,9 +10,11 @@
     reason = "a test that cannot go on must fail loudly"
 )]
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::sync::{Arc, LazyLock, Mutex};
 
 use duologue::domain::{Domain, Files};
+use duologue::eval::dialogues::flaws_of_proofs;
 use duologue::facts::{CommitRule, SessionKey, open_store};
 use duologue::reason::{Budget, Reasoner};
 use duologue::reasoning::english::Reader;
@@ -163,8 +165,14 @@ fn games_are_asked_what_must_could_and_cannot_be() {
 
 /// What a text alone answers, by a profile: the answer and the lines it rests on.
 fn told(profile: &str, text: &[&str], ask: &str) -> (String, Vec<usize>) {
-    let engine = engine(profile);
-    let reader = Reader::load(&Files::built_in(), &engine.profile).unwrap();
+    static LOADED: Mutex<BTreeMap<String, Arc<(Engine, Reader)>>> = Mutex::new(BTreeMap::new());
+    let load = || {
+        let engine = engine(profile);
+        let reader = Reader::load(&Files::built_in(), &engine.profile).unwrap();
+        Arc::new((engine, reader))
+    };
+    let loaded = LOADED.lock().unwrap().entry(profile.to_owned()).or_insert_with(load).clone();
+    let (engine, reader) = &*loaded;
     let theory = reader.tell(&text.iter().map(|t| (*t).to_owned()).collect::<Vec<_>>());
     assert_eq!(theory.unread().collect::<Vec<_>>(), [""; 0]);
     let a = engine.answer(&theory, &reader.ask(&theory, ask, &[]), Reasoner::Confirm, &Budget::default());
@@ -346,12 +354,16 @@ struct Turn {
 
 /// The reasoning domain on a store file.
 fn speaker(store: &std::path::Path, how: Reasoner) -> duologue::turn::Engine {
-    let files = Files::built_in();
-    let domain = Domain::load(&files, "reason").unwrap_or_else(|found| panic!("{found:#?}"));
-    let listener = Listener::load(&files, domain.ontology.reads.as_deref().unwrap()).unwrap();
+    static LOADED: LazyLock<(Domain, Arc<Listener>)> = LazyLock::new(|| {
+        let files = Files::built_in();
+        let domain = Domain::load(&files, "reason").unwrap_or_else(|found| panic!("{found:#?}"));
+        let listener = Listener::load(&files, domain.ontology.reads.as_deref().unwrap()).unwrap();
+        (domain, Arc::new(listener))
+    });
+    let (domain, listener) = &*LOADED;
     let store = open_store(&store.to_string_lossy(), CommitRule::WhenNoSessionIsOpen).unwrap();
-    let options = Options { reasoner: how, clock: Clock::Fixed(0), audit: 0, ..Options::default() };
-    duologue::turn::Engine::new(domain, store).with_understand(Arc::new(listener)).with_options(options)
+    let options = Options { reasoner: how, clock: Clock::Fixed(0), audit: 0, remember: true, ..Options::default() };
+    duologue::turn::Engine::new(domain.clone(), store).with_understand(listener.clone()).with_options(options)
 }
 
 #[test]
@@ -373,6 +385,7 @@ fn conversations_go_as_written_and_can_be_taken_again_from_their_log() {
                 Ok(record) => record.text,
                 Err(e) => e.to_string(),
             };
+            wrong.extend(flaws_of_proofs(&engine, &key).into_iter().map(|flaw| format!("{}: {} -> {flaw}", c.name, t.say)));
             let low = text.to_lowercase();
             let missing: Vec<&String> = t.has.iter().filter(|h| !low.contains(&h.to_lowercase())).collect();
             let extra: Vec<&String> = t.lacks.iter().filter(|l| low.contains(&l.to_lowercase())).collect();

@@ -6,7 +6,7 @@ use super::english::identifier;
 use super::formula::{Bound, Formula, Scope, Value};
 use super::told::{Literal, Reading, Theory};
 use crate::reason::syntax::Rel;
-use crate::term::{Name, Term};
+use crate::term::{Atom, Name, Term};
 
 /// The sort of places.
 const PLACES: &str = "place";
@@ -33,6 +33,19 @@ fn assign(theory: &mut Theory) {
         return;
     }
     let values: Vec<(String, String)> = theory.told.iter().filter_map(|t| said::<2>(&t.reading, "value").map(|[k, t]| (identifier(k), t.to_owned()))).collect();
+    // To have one of the kind is to do to it what all of them do to one.
+    for t in &mut theory.told {
+        if let Reading::Fact(l) = &mut t.reading
+            && &*l.atom.name == "has"
+            && let [Term::Str(x), what] = l.atom.args.as_slice()
+        {
+            let what = if let Term::Fun(_, of) = what { of.first().unwrap_or(what).clone() } else { what.clone() };
+            let kinds: Vec<&str> = values.iter().filter(|(_, v)| what.as_name() == Some(v)).map(|(k, _)| k.as_str()).collect();
+            if let Some((_, v, _)) = who.iter().find(|(y, _, k)| **y == **x && kinds.contains(&k.as_str())) {
+                l.atom = Atom::new(v, vec![Term::Str(x.clone()), what]);
+            }
+        }
+    }
     let mut listed = BTreeSet::new();
     theory.told.retain_mut(|t| {
         if let Some((x, v, k)) = of(&t.reading) {

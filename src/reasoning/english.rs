@@ -1,5 +1,6 @@
 //! Controlled English to what it says: sentence forms with open words, read from `kb/reason/`.
 
+mod context;
 mod grammar;
 mod logic;
 mod restate;
@@ -10,8 +11,9 @@ use std::sync::{Arc, Mutex};
 
 use serde::Deserialize;
 
+pub use self::context::Context;
 use self::grammar::Grammar;
-pub use self::logic::{Context, identifier};
+pub use self::logic::identifier;
 pub use self::restate::Claim;
 use self::words::Known;
 pub use self::words::{Sentence, sentences};
@@ -188,7 +190,12 @@ impl Reader {
             Ok(t) => t,
             Err(why) if !why.is_empty() => return Err(unread(why)),
             Err(_) => {
-                let m = self.asked(s, context).or_else(|| self.parse("told", s).filter(|_| s.asks).map(claimed)).ok_or_else(|| unread(String::new()))?;
+                let m = self
+                    .asked(s, context)
+                    .into_iter()
+                    .next()
+                    .or_else(|| self.parse("told", s).filter(|_| s.asks).map(claimed))
+                    .ok_or_else(|| unread(String::new()))?;
                 let (form, goal) = logic::question(&m, context, &s.text);
                 return match goal {
                     Goal::Unread(words) => Err(words),
@@ -213,10 +220,13 @@ impl Reader {
         let mut context = Context::of(theory);
         let (mut form, mut goal) = (Form::Truth, Goal::Unread(ask.to_owned()));
         if let Some(s) = sentences(ask).last() {
-            match self.asked(s, &context).or_else(|| if s.asks { None } else { self.parse("told", s).map(claimed) }) {
-                Some(m) => (form, goal) = logic::question(&m, &mut context, ask),
-                None => goal = Goal::Unread(s.text.clone()),
+            let stated = if s.asks { None } else { self.parse("told", s).map(claimed) };
+            let mut found: Vec<(Form, Goal)> = self.asked(s, &context).iter().chain(&stated).map(|m| logic::question(m, &mut context, ask)).collect();
+            // Where what was told leaves choices, only what speaks of statements can be looked up in all of them.
+            if theory.told.iter().any(|t| matches!(t.reading, Reading::Formula(_))) {
+                found.sort_by_key(|(_, g)| !matches!(g, Goal::Literals(_) | Goal::Formula(_)));
             }
+            (form, goal) = found.into_iter().next().unwrap_or_else(|| (Form::Truth, Goal::Unread(s.text.clone())));
         }
         // Options that say something themselves are what is asked about; others name the answer to the question.
         let said: Option<Vec<Choice>> = options.iter().map(|o| self.option(o, theory, &mut context)).collect();
@@ -243,10 +253,11 @@ impl Reader {
         self.readings(group, s).first().cloned()
     }
 
-    /// What a sentence asks: of what several forms make of it, what speaks most of names that were told.
-    fn asked(&self, s: &Sentence, context: &Context) -> Option<Term> {
-        let readings = self.readings("asked", s);
-        readings.iter().rev().max_by_key(|m| context.familiar(m)).cloned()
+    /// What a sentence may ask: first what speaks most of names that were told.
+    fn asked(&self, s: &Sentence, context: &Context) -> Vec<Term> {
+        let mut readings = (*self.readings("asked", s)).clone();
+        readings.sort_by_key(|m| std::cmp::Reverse(context.familiar(m)));
+        readings
     }
 
     /// Everything that a sentence may mean; the same sentence is read once.

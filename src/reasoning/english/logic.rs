@@ -1,12 +1,8 @@
 //! From what a sentence means, as the forms give it, to facts and rules: who is meant, which names are variables, what follows from what.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use super::super::told::{Form, Goal, Literal, Need, Reading, Rule, Strength, Theory, variable, variable_of};
+use super::super::told::{Form, Goal, Literal, Need, Reading, Rule, Strength, variable, variable_of};
+use super::context::{Context, WITNESS};
 use crate::term::{Atom, Term};
-
-/// What those are called of whom no more is known than that there is one.
-const WITNESS: &str = "someone ";
 
 /// A statement with its connectives.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,111 +13,6 @@ enum Says {
     /// One of them and no other.
     Either(Vec<Says>),
     Not(Box<Says>),
-}
-
-/// What is known of a text while it is read.
-#[derive(Clone, Debug, Default)]
-pub struct Context {
-    /// Names as they were written first, by their lower case.
-    names: BTreeMap<String, String>,
-    /// Whom a pronoun may mean.
-    last: Option<Term>,
-    witnesses: usize,
-    /// The facts told so far, in order.
-    facts: Vec<Literal>,
-    /// Everything that was told of by name, in lower case.
-    known: BTreeSet<String>,
-}
-
-impl Context {
-    /// What a theory's sentences leave behind.
-    pub fn of(theory: &Theory) -> Self {
-        let mut c = Self::default();
-        for t in &theory.told {
-            match &t.reading {
-                Reading::Fact(l) => l.atom.args.iter().for_each(|a| c.learn(a)),
-                Reading::Rule(r) => [&r.head].into_iter().chain(&r.body).flat_map(|l| &l.atom.args).for_each(|a| c.learn(a)),
-                _ => {}
-            }
-        }
-        c
-    }
-
-    /// What statements as rules see them leave behind, in the order in which they were told: `last` is whom the last one was about.
-    pub fn of_statements<'a>(statements: impl Iterator<Item = &'a Term>) -> Self {
-        let mut c = Self::default();
-        for s in statements {
-            c.learn(s);
-            let Term::Fun(f, args) = s else { continue };
-            let ("fact", [sign, what, ..]) = (&**f, args.as_slice()) else { continue };
-            c.facts.extend(what.to_atom().map(|atom| Literal { positive: sign.as_name() == Some("pos"), atom }));
-            if let Some(about @ Term::Str(name)) = args.get(3) {
-                c.last = Some(about.clone());
-                c.witnesses += usize::from(name.starts_with(WITNESS));
-            }
-        }
-        c
-    }
-
-    /// Keeps what was told for what corrects it.
-    pub fn keep(&mut self, said: &[Reading]) {
-        self.facts.extend(said.iter().filter_map(|r| if let Reading::Fact(l) = r { Some(l.clone()) } else { None }));
-    }
-
-    /// The last fact, and the same with another thing at its end.
-    pub fn amended(&mut self, other: &Term) -> Option<(Literal, Literal)> {
-        let old = self.facts.iter().rev().find(|l| l.atom.args.last().is_some_and(|t| matches!(t, Term::Str(_))))?.clone();
-        let mut new = old.clone();
-        *new.atom.args.last_mut()? = other.as_name().map_or_else(|| other.clone(), |n| Term::string(&self.named(n)));
-        Some((old, new))
-    }
-
-    /// What a correction takes back: its opposites, the last that said the same of its first thing and another one, and what was said last
-    /// if that says something else of the same one thing.
-    pub fn corrected(&self, said: &[Reading]) -> Vec<Reading> {
-        let mut out: Vec<Reading> = said.iter().filter_map(super::opposite).collect();
-        for l in said.iter().filter_map(|r| if let Reading::Fact(l) = r { Some(l) } else { None }).filter(|l| l.positive) {
-            let alike = |f: &&Literal| f.positive && f.atom.args.first() == l.atom.args.first() && f.atom.args.len() == l.atom.args.len() && f.atom != l.atom;
-            let other = match l.atom.args.len() {
-                1 => self.facts.last().filter(alike),
-                _ => self.facts.iter().rev().filter(alike).find(|f| f.atom.name == l.atom.name),
-            };
-            out.extend(other.map(|f| Reading::Fact(f.clone())));
-        }
-        out
-    }
-
-    /// How many words of a meaning belong to names that were told.
-    pub fn familiar(&self, t: &Term) -> usize {
-        match t {
-            Term::Str(s) if self.known.contains(&s.to_lowercase()) => s.split(' ').count(),
-            Term::Fun(_, args) => args.iter().map(|a| self.familiar(a)).sum(),
-            _ => 0,
-        }
-    }
-
-    fn learn(&mut self, t: &Term) {
-        match t {
-            Term::Str(s) => {
-                self.known.insert(s.to_lowercase());
-                self.named(s);
-            }
-            Term::Fun(_, args) => args.iter().for_each(|a| self.learn(a)),
-            _ => {}
-        }
-    }
-
-    /// A name as it was written first.
-    pub fn named(&mut self, shown: &str) -> String {
-        let lower = shown.to_lowercase();
-        if let Some(n) = self.names.get(&lower) {
-            return n.clone();
-        }
-        if shown != lower {
-            self.names.insert(lower, shown.to_owned());
-        }
-        shown.to_owned()
-    }
 }
 
 /// One sentence on its way to rules.

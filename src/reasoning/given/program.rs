@@ -119,6 +119,13 @@ impl<'a> Sections<'a> {
                 self.ask(l, Form::Truth, Goal::Literals(goal));
             }
         }
+        let told = self.read.theory.told.iter_mut().flat_map(|t| match &mut t.reading {
+            Reading::Fact(l) => vec![l],
+            Reading::Rule(r) => [&mut r.head].into_iter().chain(&mut r.body).collect(),
+            _ => vec![],
+        });
+        let asked = self.read.question.iter_mut().flat_map(|q| if let Goal::Literals(ls) = &mut q.goal { ls.iter_mut().collect() } else { vec![] });
+        rules::in_the_singular(told.chain(asked), &mut self.repairs);
     }
 
     fn logic(&mut self) {

@@ -1,5 +1,7 @@
 //! Facts, `>>>` rules and queries: literals whose last argument is `True` or `False`, variables written `$x`.
 
+use std::collections::BTreeSet;
+
 use super::Fault;
 use super::meaning::fault;
 use super::tree::{Repairs, Tree, parse};
@@ -72,6 +74,23 @@ fn argument(t: &Tree, names: &mut Vec<String>) -> Result<Term, Fault> {
         },
         other => return Err(fault(other, "a thing has a name")),
     })
+}
+
+/// Writes a predicate that is the plural of another one in the singular: a writer who names a kind in two ways means one kind.
+pub fn in_the_singular<'a>(literals: impl Iterator<Item = &'a mut Literal>, repairs: &mut Repairs) {
+    let mut all: Vec<&mut Literal> = literals.collect();
+    let names: BTreeSet<Name> = all.iter().map(|l| l.atom.name.clone()).collect();
+    let singular = |plural: &str| {
+        let stems =
+            [plural.strip_suffix('s').map(str::to_owned), plural.strip_suffix("es").map(str::to_owned), plural.strip_suffix("ies").map(|s| format!("{s}y"))];
+        stems.into_iter().flatten().find_map(|s| names.get(s.as_str()).cloned())
+    };
+    for l in &mut all {
+        if let Some(one) = singular(&l.atom.name) {
+            l.atom.name = one;
+            repairs.0 += 1;
+        }
+    }
 }
 
 /// A name as a predicate of rules: in small letters.
