@@ -232,6 +232,47 @@ describe("flows and authors", () => {
   });
 });
 
+test("what the console asks of the service is asked by others in vain", async () => {
+  const at = await service();
+  try {
+    const ask = (path, token, method = "GET") => fetch(at.url + path.slice(1), { method, headers: token ? { authorization: `Bearer ${token}` } : {} });
+    const operator = decodeURIComponent(at.address.split("#token=")[1]);
+    const opened = await (await ask("/v1/sites/main/sessions", null, "POST")).json();
+    const source = "/v1/source?file=rules/core/turn.lp&line=33";
+    assert.equal((await ask(source)).status, 401);
+    assert.equal((await ask(source, opened.token)).status, 401, "a customer is no operator");
+    assert.equal((await (await ask(source, operator)).json()).lines.length, 9);
+    for (const file of ["Cargo.toml", "rules/../Cargo.toml", "/etc/passwd", "kb/drive_thru/model.txt"]) {
+      assert.equal((await ask(`/v1/source?file=${encodeURIComponent(file)}&line=1`, operator)).status, 404, file);
+    }
+    assert.equal((await ask("/v1/flows/bank_balance/sessions", opened.token, "POST")).status, 401);
+    assert.equal((await ask("/v1/flows/..%2Fbank_balance/sessions", operator, "POST")).status, 404);
+    const holds = `/v1/sessions/${opened.session}/holds?atom=${encodeURIComponent("original_price(_,_)")}`;
+    assert.equal((await ask(holds)).status, 401);
+    const all = await (await ask(holds, opened.token)).json();
+    assert.ok(all.holds.length > 20 && all.holds.every((f) => f.atom.startsWith("original_price(") && f.proof.steps.length > 0));
+    assert.equal((await ask(`/v1/sessions/${opened.session}/holds?atom=no(`, opened.token)).status, 422);
+  } finally {
+    at.stop();
+  }
+});
+
+test("the pages may load nothing from elsewhere, and are kept until they change", async () => {
+  const at = await service();
+  try {
+    const page = await fetch(at.url);
+    const policy = page.headers.get("content-security-policy");
+    assert.match(policy, /default-src 'none'/);
+    assert.doesNotMatch(policy, /unsafe/);
+    const again = await fetch(at.url, { headers: { "if-none-match": page.headers.get("etag") } });
+    assert.equal(again.status, 304);
+    assert.equal((await fetch(`${at.url}app.js`)).headers.get("content-type"), "text/javascript; charset=utf-8");
+    assert.equal((await fetch(`${at.url}missing.js`)).status, 404);
+  } finally {
+    at.stop();
+  }
+});
+
 describe("everybody", () => {
   for (const dark of [false, true]) {
     visit(`axe finds nothing, ${dark ? "dark" : "light"}`, async ({ page }) => {

@@ -63,8 +63,8 @@ function leaf(sign, head, more = null) {
 }
 
 function fact(text, who) {
-  const said = text.startsWith("in(");
-  return leaf("●", h("span", {}, atom(text)), h("span", { class: "aside" }, said ? " said in this turn" : who ? ` told by ${who}` : " written on the menu"));
+  const by = text.startsWith("in(") ? "said in this turn" : /, turn \d/.test(who) ? `told by ${who}` : who || "a fact";
+  return leaf("●", h("span", {}, atom(text)), h("span", { class: "aside" }, ` ${by}`));
 }
 
 function absent(part, at) {

@@ -12,14 +12,17 @@ export function shared({ names, desk, plan = {} }) {
   const update = (state) => {
     const facts = state.replay ? foldedUntil(state, state.replay.at) : state.shared;
     none.hidden = facts.length > 0;
-    keyed(list, facts, (f) => f.atom, (f) => {
+    keyed(list, facts, (f) => f.atom, () => h("li"), (item, f) => {
       const { name, args } = parts(f.atom);
       const who = f.role ? `${names(f.role)}${f.at ? `, ${clock(f.at)}` : ""}` : "";
       const from = f.turn && state.lanes[f.role] ? h("button", { type: "button", class: "open", onclick: () => desk.select(f.role, f.turn) }, who) : h("span", { class: "aside" }, who);
       const words = sentence(f, state);
-      return h("li", {}, h("div", {}, h("span", { class: "fact-name" }, args.join(", ") || name), h("span", { class: "fact-kind" }, plan.words?.[name] ?? name.replaceAll("_", " "))), words && h("q", {}, words), from);
+      const stamp = JSON.stringify([f, words]);
+      if (item.dataset.stamp === stamp) return;
+      item.dataset.stamp = stamp;
+      item.replaceChildren(h("div", {}, h("span", { class: "fact-name" }, args.join(", ") || name), h("span", { class: "fact-kind" }, plan.words?.[name] ?? name.replaceAll("_", " "))), words ? h("q", {}, words) : "", from);
     });
-    version.textContent = state.version ? `menu ${state.version}` : "";
+    version.textContent = state.version === null ? "" : `menu version ${state.version}`;
   };
   return { element, update };
 }

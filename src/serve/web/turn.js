@@ -11,6 +11,9 @@ const STAGES = [
   ["render", "Text"],
 ];
 
+/** To which stage each part of a turn belongs, in the order in which they are gone through. */
+const PART_OF = { begin: "link", facts: "link", understand: "understand", decide: "decide", explain: "decide", commit: "commit", act: "commit", template: "render", render: "render" };
+
 /** The opened turn. `service` answers questions about it; `title` says whose turn it is. */
 export function opened(record, { service, session, title, onfork, onkeep }) {
   const source = (file, line) => service.source(file, line);
@@ -42,15 +45,17 @@ export function opened(record, { service, session, title, onfork, onkeep }) {
 
 function stage(n, record, content) {
   const [phase, name] = STAGES[n - 1];
-  const took = record.times?.[phase];
+  const took = record.times && Object.entries(record.times).filter(([part]) => PART_OF[part] === phase).reduce((sum, [, t]) => sum + t, 0);
   return h("li", { class: "stage" },
-    h("h3", {}, h("span", { class: "n", "aria-hidden": "true" }, String(n)), name, took !== undefined && h("span", { class: "took" }, span(took))),
+    h("h3", {}, h("span", { class: "n", "aria-hidden": "true" }, String(n)), name, took > 0 && h("span", { class: "took" }, span(took))),
     h("div", { class: "stage-body" }, content));
 }
 
 /** How the turn's time was spent, as one bar; the model's share stands out. */
 function times(record) {
-  const spent = Object.entries(record.times ?? {}).filter(([phase]) => phase !== "total" && phase !== "model");
+  const phases = ["understand", "link", "decide", "commit", "render"];
+  const of = (phase) => Object.entries(record.times ?? {}).filter(([part]) => PART_OF[part] === phase).reduce((sum, [, t]) => sum + t, 0);
+  const spent = phases.map((phase) => [phase, of(phase)]);
   const model = record.times?.model ?? 0;
   const total = record.times?.total ?? spent.reduce((sum, [, t]) => sum + t, 0);
   if (!total) return null;
