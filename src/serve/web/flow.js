@@ -18,7 +18,7 @@ export function flows(main, { service, site, link }) {
   const side = h("div", { class: "flow-side" });
   main.replaceChildren(h("div", { class: "flows" },
     side,
-    h("section", { class: "pane flow-pane", "aria-label": "Graph of the flow" }, h("header", { class: "pane-head" }, h("h2", {}, "Flow"), choice, h("p", { class: "aside" }, "Where the conversation stands is marked; what is known stands in the boxes.")), drawing),
+    h("section", { class: "pane flow-pane", "aria-label": "Graph of the flow" }, h("header", { class: "pane-head" }, h("h2", {}, "Flow"), choice, h("p", { class: "aside" }, "Marked: where the conversation stands.")), drawing),
     inspector));
   let end = () => {};
   const begin = async (name) => {

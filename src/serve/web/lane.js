@@ -90,7 +90,7 @@ function bubbles(row, role, desk) {
   return [
     h("p", { class: "said" }, turn.said ?? turn.predicates.join(" ")),
     h("p", { class: "reply" }, turn.text),
-    h("button", { type: "button", class: "open", "aria-pressed": "false", "aria-label": `Open turn ${turn.turn} of ${role}`, onclick: () => desk.select(role, turn.turn) },
+    h("button", { type: "button", class: "open", "aria-pressed": "false", onclick: () => desk.select(role, turn.turn) },
       h("span", { class: "open-n" }, `turn ${turn.turn}`), facts.filter(Boolean).map((f) => h("span", {}, f)), h("span", { class: "open-why" }, "why?")),
   ];
 }

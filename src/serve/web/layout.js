@@ -32,8 +32,9 @@ export function layout({ nodes, edges }) {
   }
   const lanes = { left: 0, right: 0 };
   const paths = edges.filter((e) => frames.has(e.source) && frames.has(e.target)).map((edge) => ({ edge, ...path(frames.get(edge.source), frames.get(edge.target), edge, { layer, lanes, inner }) }));
-  const left = 30 + lanes.left * 18 + 60;
-  const right = 30 + lanes.right * 18 + 60;
+  const margin = (n) => (n ? 24 + n * 18 + 56 : 16);
+  const left = margin(lanes.left);
+  const right = margin(lanes.right);
   return { left, width: inner + left + right, height: y - GAP_Y + 24, nodes: frames, edges: paths };
 }
 

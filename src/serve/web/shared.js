@@ -8,7 +8,7 @@ export function shared({ names, desk, plan = {} }) {
   const none = h("p", { class: "aside" }, plan.nothing ?? "Nothing is known to everybody yet.");
   const version = h("p", { class: "version" });
   const element = h("section", { class: "shared", "aria-label": "What everybody knows" },
-    h("header", {}, h("h2", {}, "What everybody knows"), version), none, h("div", { "aria-live": "polite" }, list));
+    h("header", {}, h("h2", {}, "Everybody knows"), version), none, h("div", { "aria-live": "polite" }, list));
   const update = (state) => {
     const facts = state.replay ? foldedUntil(state, state.replay.at) : state.shared;
     none.hidden = facts.length > 0;
