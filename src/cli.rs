@@ -10,6 +10,7 @@ mod common;
 mod eval;
 mod facts;
 mod flow;
+mod paraphrase;
 mod refine;
 mod replay;
 #[cfg(feature = "serve")]
@@ -67,6 +68,8 @@ enum Command {
     Eval(eval::Arguments),
     /// Learn from a domain's labelled utterances, or cross-validate what is learned.
     Train(train::Arguments),
+    /// Other wordings for a domain's sentences, from a model or an author, checked before they are kept.
+    Paraphrase(paraphrase::Arguments),
     /// Measure how fast this build is.
     Bench(bench::Arguments),
     /// Change a flow by a remark, by failed dialogues or a patch, or draft one from prose; weighed before it is written.
@@ -119,6 +122,7 @@ fn run(command: Command) -> Result<bool, common::Failure> {
         Command::Export(a) => agents::export(&a),
         Command::Eval(a) => eval::run(&a),
         Command::Train(a) => train::run(&a),
+        Command::Paraphrase(a) => paraphrase::run(&a),
         Command::Bench(a) => bench::run(&a),
         Command::Refine(a) => refine::run(&a),
         #[cfg(feature = "serve")]

@@ -145,7 +145,10 @@ impl Domain {
             }
             None => None,
         };
-        let templates = match Templates::load(templates, &ontology) {
+        let path = format!("kb/{}/wordings.yaml", ontology.domain);
+        let bank = files.read(&path).map(|text| Source::new(&path, &text));
+        let read = bank.map_or_else(|| Templates::load(templates, &ontology), |bank| Templates::with_bank(templates, &bank, &ontology));
+        let templates = match read {
             Ok(t) => Some(t),
             Err(errors) => {
                 found.extend(errors);

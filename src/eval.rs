@@ -10,6 +10,7 @@ pub mod learn;
 pub mod metrics;
 pub mod multiwoz;
 pub mod nlu;
+pub mod paraphrase;
 pub mod reason;
 pub mod refine;
 pub mod rehearse;

@@ -29,7 +29,7 @@ pub mod sse;
 pub mod wire;
 
 pub use blocking::BlockingModel;
-pub use config::{Api, Limits, ModelConfig, Secret};
+pub use config::{Api, Limits, ModelConfig, Prices, Secret};
 pub use cost::{Account, Exchange, Ledger, Usage};
 pub use error::ModelError;
 pub use remote::RemoteModel;
@@ -45,6 +45,11 @@ pub trait Model: Send + Sync {
     /// The limits it works under; the budgets among them bound what sessions and sites may use.
     fn limits(&self) -> Limits {
         Limits::default()
+    }
+
+    /// What its tokens cost.
+    fn prices(&self) -> Prices {
+        Prices::default()
     }
 
     /// One exchange.

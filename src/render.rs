@@ -1,5 +1,6 @@
 //! Rendering: action predicates to text, by templates or by a language model whose text is checked.
 
+pub mod bank;
 pub mod english;
 pub mod faithful;
 pub mod llm;
@@ -46,8 +47,19 @@ pub enum By {
     /// The template's: no model was asked, it failed, or it was not faithful.
     #[default]
     Template,
+    /// The bank's of wordings: nobody was asked.
+    Bank,
     /// Sentences of the model that were released while it streamed, the rest from the template.
     Mixed,
+}
+
+/// How much of a reply a bank of wordings held.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Held {
+    /// Sentences that it held.
+    pub sentences: usize,
+    /// Sentences of the reply.
+    pub of: usize,
 }
 
 /// A reply with what stood behind its words, for the turn's record.
@@ -59,6 +71,9 @@ pub struct Worded {
     pub text: String,
     /// Whose words they are.
     pub by: By,
+    /// What the bank of wordings held of it, where there is one; a reply that it held whole saved a call.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bank: Option<Held>,
     /// What was wrong with the model's texts.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub violations: Vec<String>,

@@ -1,5 +1,19 @@
 //! Plain text: words, stems, numbers in digits. What a word means is for others to say.
 
+/// Numbers below twenty in words.
+#[rustfmt::skip]
+pub const UNITS: [&str; 20] = [
+    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen",
+    "sixteen", "seventeen", "eighteen", "nineteen",
+];
+/// Tens in words, by how many there are.
+pub const TENS: [&str; 10] = ["", "", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"];
+/// Places in a row in words, up to the twelfth.
+#[rustfmt::skip]
+pub const ORDINALS: [&str; 13] = [
+    "", "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth",
+];
+
 /// Lower case, plain apostrophes, single spaces.
 pub fn normal(text: &str) -> String {
     let lower = text.to_lowercase().replace('\u{2019}', "'");

@@ -130,6 +130,12 @@ pub const CODES: &[Code] = &[
         "- {part: clause, say: ['you get <ordered+>']}",
     ),
     c(
+        "T012",
+        "A bank of wordings (wordings.yaml) is no YAML of the expected form, or words a sentence that the templates do not have.",
+        "- {of: 'You have {B}.', say: ['{B} is yours.']}   # the templates say 'You have got {B}.'",
+        "- {of: 'You have got {B}.', say: ['{B} is yours.']}",
+    ),
+    c(
         "template-missing",
         "The rules can bring about an action for which only a rule marked `fallback` has words: a question slot, a refusal reason or a confirmation was added without its sentence.",
         "slot(colour,3).   # and no template for ask(colour)",

@@ -162,18 +162,27 @@ fn llm(a: &Arguments) -> Result<bool, Failure> {
     let render = engine.domain().model_renderer(model).map_err(|e| other(&e))?;
     let engine = engine.with_understand(Arc::new(understand)).with_render(Arc::new(render));
     let lines = sample(&engine)?;
-    let mut times = vec![];
+    let (mut times, mut input) = (vec![], std::collections::BTreeMap::new());
     for (at, (role, line)) in lines.iter().cycle().take(a.turns).enumerate() {
         // A conversation holds few turns, as real ones do.
         let key = SessionKey::new("bench", &format!("{role}{}", at / lines.len().max(1)));
         let began = Instant::now();
-        engine.turn_streaming(&key, role, &Said::Text(line), None, &mut |_| {}).map_err(|e| other(&e))?;
+        let record = engine.turn_streaming(&key, role, &Said::Text(line), None, &mut |_| {}).map_err(|e| other(&e))?;
         times.push(began.elapsed().as_secs_f64() * 1e6);
+        let heard = record.models.as_ref().and_then(|m| m.understanding.as_ref()?.exchange.as_ref());
+        if let Some(exchange) = heard {
+            let sums: &mut (u64, u64) = input.entry(role.clone()).or_default();
+            *sums = (sums.0 + exchange.usage.input, sums.1 + u64::from(exchange.usage.calls));
+        }
     }
+    let tokens: std::collections::BTreeMap<String, u64> = input.into_iter().map(|(role, (tokens, calls))| (role, tokens / calls.max(1))).collect();
     if !a.json {
+        for (role, mean) in &tokens {
+            println!("a translation for the {role} sends about {mean} tokens (a token has about four bytes)");
+        }
         println!("{:.2} calls a turn, each answered at once by a server on this machine", server.requests() as f64 / a.turns.max(1) as f64);
     }
-    print_spread("turn with a model at both ends", a, times);
+    print_measured("turn with a model at both ends", a, times, &[("translation_tokens", serde_json::json!(tokens))]);
     Ok(true)
 }
 
@@ -199,12 +208,21 @@ fn understand(a: &Arguments) -> Result<bool, Failure> {
     Ok(true)
 }
 
-fn print_spread(what: &str, a: &Arguments, mut times: Vec<f64>) {
+fn print_spread(what: &str, a: &Arguments, times: Vec<f64>) {
+    print_measured(what, a, times, &[]);
+}
+
+/// The spread, and what else was measured.
+fn print_measured(what: &str, a: &Arguments, mut times: Vec<f64>, more: &[(&str, serde_json::Value)]) {
     times.sort_by(f64::total_cmp);
     let at = |share: f64| times.get(((times.len() as f64 - 1.0) * share) as usize).copied().unwrap_or_default();
     let (p50, p99, n, memory) = (at(0.5), at(0.99), times.len(), peak_memory());
     if a.json {
-        println!("{}", serde_json::json!({ "what": what, "n": n, "p50_us": p50, "p99_us": p99, "peak_mib": memory }));
+        let mut line = serde_json::json!({ "what": what, "n": n, "p50_us": p50, "p99_us": p99, "peak_mib": memory });
+        if let Some(line) = line.as_object_mut() {
+            line.extend(more.iter().map(|(name, value)| ((*name).to_owned(), value.clone())));
+        }
+        println!("{line}");
     } else {
         println!("{what}: n {n}, p50 {p50:.1} µs, p99 {p99:.1} µs, peak memory {memory} MiB");
     }

@@ -12,6 +12,8 @@ use crate::link::{Nearness, StaticVectors, Vectors};
 use crate::llm::{BlockingModel, ModelConfig};
 use crate::reason::Reasoner;
 use crate::reasoning::Listener;
+use crate::render::Render;
+use crate::render::bank::BankRender;
 use crate::turn::{Engine, Options, TurnBudget};
 use crate::understand::embedded::Embedded;
 use crate::understand::embedding::ServerVectors;
@@ -206,7 +208,8 @@ pub struct Listen {
     /// Without it: hybrid if a model is configured, else embedded.
     #[arg(long)]
     pub understanding: Option<String>,
-    /// Who words the replies: `templates`, or `llm` (checked against the actions).
+    /// Who words the replies: `templates`, `llm` (checked against the actions), or `bank`: wordings that were checked before, at random;
+    /// what the bank lacks is worded by the model, if one is configured, else by the templates.
     #[arg(long, default_value = "templates")]
     pub wording: String,
     /// The model's configuration (see docs/models.md); otherwise the DUOLOGUE_MODEL… variables are read.
@@ -276,7 +279,14 @@ impl Listen {
                 let render = domain.model_renderer(needed()?).map_err(|e| Failure::Other(e.to_string()))?;
                 Ok(engine.with_render(Arc::new(render)))
             }
-            other => Err(Failure::Other(format!("`{other}` is no way of wording: use templates or llm"))),
+            "bank" => {
+                let rest: Arc<dyn Render> = match model {
+                    Some(model) => Arc::new(domain.model_renderer(model).map_err(|e| Failure::Other(e.to_string()))?),
+                    None => domain.templates.clone(),
+                };
+                Ok(engine.with_render(Arc::new(BankRender::new(&domain.templates, rest))))
+            }
+            other => Err(Failure::Other(format!("`{other}` is no way of wording: use templates, bank or llm"))),
         }
     }
 
@@ -332,7 +342,7 @@ pub fn model_of(path: &Path) -> Result<BlockingModel, Failure> {
 }
 
 /// An environment variable; where a cassette is played nobody is asked, so no key is needed.
-fn variable(name: &str) -> Option<String> {
+pub fn variable(name: &str) -> Option<String> {
     let own = |name: &str| std::env::var(name).ok().filter(|v| !v.is_empty());
     own(name).or_else(|| (!name.starts_with("DUOLOGUE_") && own("DUOLOGUE_MODEL_REPLAY").is_some()).then(|| "unused".to_owned()))
 }

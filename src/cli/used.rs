@@ -83,10 +83,12 @@ pub fn lines(models: &Models) -> Vec<String> {
             By::Model => "the model",
             By::Retry => "the model, at its second try",
             By::Template => "the template",
+            By::Bank => "the bank",
             By::Mixed => "the model, the rest by the template",
         };
-        let used = worded.exchange.as_ref().map(exchange).unwrap_or_default();
-        out.push(format!("worded   by {by}; {used}"));
+        let held = worded.bank.map(|h| format!("; the bank held {} of {} sentences", h.sentences, h.of)).unwrap_or_default();
+        let used = worded.exchange.as_ref().map(|e| format!("; {}", exchange(e))).unwrap_or_default();
+        out.push(format!("worded   by {by}{used}{held}"));
         out.extend(worded.violations.iter().map(|v| format!("         not taken: {v}")));
     }
     if let Some(account) = &models.account {

@@ -11,7 +11,7 @@ use crate::render::llm::{LlmRender, RenderPrompts, strings_of};
 use crate::term::Term;
 use crate::understand::agents::{Advise, Adviser, ByModel, Offline, OneOrOther};
 use crate::understand::embedded::Embedded;
-use crate::understand::embedded::data::DomainFiles;
+use crate::understand::embedded::data::{DomainFiles, Synonyms, read};
 use crate::understand::embedded::learned::Learned;
 use crate::understand::embedded::learned::train::fingerprint;
 use crate::understand::flow::Ear;
@@ -100,7 +100,9 @@ impl Domain {
     /// A translator that asks a model.
     pub fn model_translator(&self, model: BlockingModel) -> Result<LlmUnderstand, ModelError> {
         let prompts = Prompts::with(|file| self.prompt(file))?;
-        let names = Arc::new(Names::of(&self.ontology, self.facts.iter()));
+        let path = format!("kb/{}/synonyms.yaml", self.ontology.domain);
+        let synonyms = self.files.read(&path).and_then(|text| read::<Synonyms>(&Source::new(&path, &text), "words and names").ok());
+        let names = Arc::new(Names::of(&self.ontology, self.facts.iter()).also(synonyms.iter().flat_map(|s| &s.names)));
         LlmUnderstand::new(model, &self.ontology, names, prompts, Settings::default())
     }
 

@@ -91,7 +91,7 @@ fn measure(cases: &[Case], label: &str, renderer: &LlmRender) -> Wordings {
         match rendering.by {
             By::Model => report.first += 1,
             By::Retry => report.retried += 1,
-            By::Template | By::Mixed => report.fallbacks += 1,
+            By::Template | By::Mixed | By::Bank => report.fallbacks += 1,
         }
         for violation in &rendering.violations {
             *report.violations.entry(violation.kind()).or_default() += 1;

@@ -162,10 +162,11 @@ pub fn compare(cases: &[Case], embedded: Option<&dyn Understand>, models: &[(Str
             let asking = started.elapsed();
             let (own, usable) = (Heard { predicates: translation.model.clone().unwrap_or_default(), ..Heard::default() }, translation.model.is_some());
             alone.count(case, &own, translation.trace.as_ref(), usable, asking);
-            match first.filter(|f| f.confidence >= below) {
+            let strange = first.as_ref().is_some_and(|f| model.strange(&f.predicates, &context.role));
+            match first.filter(|f| f.confidence >= below && !strange) {
                 Some(sure) => hybrid.count(case, &sure, None, false, embedding),
                 None => {
-                    weigh(&mut translation);
+                    weigh(&mut translation, if strange { below } else { 1.0 });
                     hybrid.count(case, &translation.heard, translation.trace.as_ref(), usable, embedding + asking);
                 }
             }

@@ -75,6 +75,20 @@ impl BlockingModel {
         self.ledger.book(&of.site, &of.session, used);
     }
 
+    /// What an exchange used that gave no report of it: it failed, or was stopped after `said` characters. A token has about four.
+    pub fn lost(&self, request: &ChatRequest, said: usize, error: &ModelError) -> Usage {
+        if !error.was_sent() {
+            return Usage::default();
+        }
+        if !error.was_worked_on() {
+            return Usage { calls: 1, ..Usage::default() };
+        }
+        let shape = request.shape.as_ref().map_or(0, |s| s.schema.to_string().len());
+        let sent = request.prefix.len() + shape + request.messages.iter().map(|m| m.text.len()).sum::<usize>();
+        let tokens = |bytes: usize| u64::try_from(bytes.div_ceil(4)).unwrap_or(u64::MAX);
+        Usage::of(&self.model.prices(), tokens(sent), 0, tokens(said))
+    }
+
     /// What a conversation and its site have used.
     pub fn account(&self, of: &Conversation) -> Account {
         self.ledger.account(&of.site, &of.session)

@@ -24,9 +24,38 @@ impl Secret {
         &self.0
     }
 
-    /// `text` with every occurrence of the key replaced: servers like to quote a wrong key back.
+    /// `text` with every occurrence of the key replaced, in any letter case: servers like to quote a wrong key back.
     pub fn redact(&self, text: &str) -> String {
-        if self.0.len() < 4 { text.to_owned() } else { text.replace(&self.0, "[key]") }
+        if self.0.len() < 4 {
+            return text.to_owned();
+        }
+        let (lower, key) = (text.to_ascii_lowercase(), self.0.to_ascii_lowercase());
+        let (mut out, mut from) = (String::with_capacity(text.len()), 0);
+        for (at, _) in lower.match_indices(&key) {
+            out.push_str(text.get(from..at).unwrap_or_default());
+            out.push_str("[key]");
+            from = at + key.len();
+        }
+        out + text.get(from..).unwrap_or_default()
+    }
+
+    /// The same for a text that may have been cut within the key.
+    pub fn redact_cut(&self, text: &str) -> String {
+        let whole = self.redact(text);
+        let (body, mark) = whole.strip_suffix('…').map_or((whole.as_str(), ""), |body| (body, "…"));
+        match self.begun(body) {
+            n if n < 4 => whole,
+            n => format!("{}[key]{mark}", body.get(..body.len() - n).unwrap_or_default()),
+        }
+    }
+
+    /// How many bytes at the end of a text may be the beginning of the key.
+    pub(super) fn begun(&self, text: &str) -> usize {
+        let ends = |n: &usize| {
+            let tail = text.len().checked_sub(*n).and_then(|at| text.get(at..));
+            self.0.get(..*n).zip(tail).is_some_and(|(key, tail)| key.eq_ignore_ascii_case(tail))
+        };
+        if self.0.len() < 4 { 0 } else { (1..self.0.len()).rev().find(ends).unwrap_or(0) }
     }
 }
 
@@ -370,6 +399,8 @@ mod tests {
         for shown in [format!("{config:?}"), format!("{config:#?}"), format!("{secret}"), format!("{secret:?}"), secret.redact("bad key sk-very-secret!")] {
             assert!(!shown.contains("very-secret"), "{shown}");
         }
+        assert_eq!(secret.redact("bad SK-Very-Secret, sk-very-secret"), "bad [key], [key]");
+        assert_eq!((secret.redact_cut("you sent sk-very-se…"), secret.redact_cut("ask")), ("you sent [key]…".into(), "ask".into()));
     }
 
     #[test]

@@ -129,6 +129,17 @@ impl ModelError {
         }
     }
 
+    /// Whether a request went out, which counts whatever came of it.
+    pub fn was_sent(&self) -> bool {
+        let held = matches!(self, Self::Config(_) | Self::CircuitOpen { .. } | Self::OverBudget { .. } | Self::Unsupported(_) | Self::Cassette(_));
+        !held && !matches!(self, Self::TimedOut { stage: Stage::Queue, .. })
+    }
+
+    /// Whether the server may have worked on the request, and so bills its tokens.
+    pub fn was_worked_on(&self) -> bool {
+        self.was_sent() && !matches!(self, Self::Unreachable(_) | Self::RateLimited { .. } | Self::Status { .. } | Self::Redirected(_))
+    }
+
     /// Whether the fault is the server's (and counts for the circuit breaker) rather than the caller's.
     pub fn is_server_fault(&self) -> bool {
         self.is_transient()

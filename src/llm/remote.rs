@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use super::anthropic::Anthropic;
-use super::config::{Api, Limits, ModelConfig, Structured};
+use super::config::{Api, Limits, ModelConfig, Prices, Secret, Structured};
 use super::error::{ModelError, Stage, shorten};
 use super::http::HttpTransport;
 use super::limits::{Gate, pause};
@@ -20,6 +20,8 @@ use super::sse::{EventReader, Format};
 use super::wire::{Transport, WireReply, WireRequest};
 use super::{ChatReply, ChatRequest, Embeddings, Model, OnText, Shaping, Usage};
 
+/// How long a stream is waited for after the model gave its reason for ending.
+const AFTERTHOUGHT: Duration = Duration::from_millis(300);
 /// How much of an error reply is read for its message.
 const ERROR_BYTES: usize = 16 * 1024;
 
@@ -42,6 +44,8 @@ pub(super) struct StreamState {
     pub fresh: String,
     /// How much of what is spoken was put there.
     handed: usize,
+    /// What must not be quoted.
+    key: Option<Secret>,
     /// The model gave a reason for ending.
     pub finished: bool,
     /// The stream's own end marker came.
@@ -59,9 +63,21 @@ pub(super) struct StreamState {
 impl StreamState {
     pub fn push(&mut self, piece: &str) {
         self.text.push_str(piece);
+        let said = self.said();
+        // What may become the key waits for what follows it.
+        let open = self.key.as_ref().map_or(0, |k| k.begun(&said));
+        self.hand(said.get(..said.len() - open).unwrap_or_default());
+    }
+
+    /// All that is spoken so far, without the key.
+    fn said(&self) -> String {
         let said = super::spoken(&self.text);
+        self.key.as_ref().map_or_else(|| said.to_owned(), |k| k.redact(said))
+    }
+
+    fn hand(&mut self, said: &str) {
         self.fresh.push_str(said.get(self.handed..).unwrap_or_default());
-        self.handed = said.len();
+        self.handed = self.handed.max(said.len());
     }
 }
 
@@ -105,7 +121,7 @@ impl RemoteModel {
 
     /// A text of the server's without the key, should it quote it.
     fn redact(&self, text: &str) -> String {
-        self.config.key().map_or_else(|| text.to_owned(), |k| k.redact(text))
+        self.config.key().map_or_else(|| text.to_owned(), |k| k.redact_cut(text))
     }
 
     fn safe<T>(&self, outcome: Result<T, ModelError>) -> Result<T, ModelError> {
@@ -175,7 +191,7 @@ impl RemoteModel {
             (200..=299, Some("text/event-stream" | "application/x-ndjson")) if sink.on_text.is_some() => true,
             // Ollama's older versions label their JSON lines as JSON; a server that ignores `stream` sends one JSON object either way.
             (200..=299, None | Some("application/json")) => sink.on_text.is_some() && self.dialect.format() == Format::JsonLines,
-            (200..=299, Some(other)) => return Err(ModelError::ContentType(shorten(other, 60))),
+            (200..=299, Some(other)) => return Err(ModelError::ContentType(shorten(&self.redact(other), 60))),
             (300..=399, _) => return Err(ModelError::Redirected(reply.status)),
             _ => return Err(self.refused(reply).await),
         };
@@ -201,14 +217,24 @@ impl RemoteModel {
             return Err(ModelError::Empty);
         }
         let text = std::str::from_utf8(&bytes).map_err(|_| ModelError::NotUtf8)?;
+        // A tool's input comes as JSON within the reply: what is said twice there must not be settled by whoever is last.
+        if self.config.api == Api::Anthropic {
+            return super::json::read_strict(text).map_err(|e| ModelError::Envelope(e.to_string()));
+        }
         serde_json::from_str(text).map_err(|e| ModelError::Envelope(shorten(&e.to_string(), 160)))
     }
 
     async fn read_stream(&self, mut reply: WireReply, sink: &mut Sink<'_, '_>) -> Result<ChatReply, ModelError> {
         let limits = &self.config.limits;
         let (mut reader, mut state, mut size) = (EventReader::new(self.dialect.format(), limits.reply_bytes), StreamState::default(), 0usize);
+        state.key = self.config.key().cloned();
         while !state.done {
-            let Some(piece) = next_piece(&mut reply, limits.idle()).await? else { break };
+            // Behind the reason for ending only the usage may follow, and not every server closes the stream.
+            let piece = match state.finished {
+                true => next_piece(&mut reply, limits.idle().min(AFTERTHOUGHT)).await.unwrap_or(None),
+                false => next_piece(&mut reply, limits.idle()).await?,
+            };
+            let Some(piece) = piece else { break };
             size = size.saturating_add(piece.len());
             if size > limits.reply_bytes {
                 return Err(ModelError::TooLarge { limit: limits.reply_bytes });
@@ -224,9 +250,11 @@ impl RemoteModel {
                 sink.deliver(&mut state)?;
             }
         }
-        let said = super::spoken(&state.text);
+        let said = state.said();
+        state.hand(&said);
+        sink.deliver(&mut state)?;
         match (state.done || state.finished, said.is_empty()) {
-            (true, false) => Ok(ChatReply { text: said.to_owned(), usage: Usage { calls: 1, ..state.usage } }),
+            (true, false) => Ok(ChatReply { text: said, usage: Usage { calls: 1, ..state.usage } }),
             (true, true) => Err(ModelError::Empty),
             (false, _) if size == 0 => Err(ModelError::Empty),
             (false, _) => Err(ModelError::BrokenOff("the stream ended without its end marker".into())),
@@ -292,6 +320,10 @@ impl Model for RemoteModel {
         self.config.limits.clone()
     }
 
+    fn prices(&self) -> Prices {
+        self.config.prices
+    }
+
     fn chat<'a>(&'a self, request: &'a ChatRequest) -> BoxFuture<'a, Result<ChatReply, ModelError>> {
         Box::pin(async move {
             let (outcome, calls) = self.safe(self.exchange(request, &mut Sink { on_text: None, delivered: false }).await)?;
@@ -331,11 +363,11 @@ impl Model for RemoteModel {
             }
             let wire = self.dialect.embed(&self.config, texts)?;
             let deadline = Instant::now() + self.config.limits.total();
-            let (outcome, calls) = self.attempts(&wire, &mut Sink { on_text: None, delivered: false }, deadline).await?;
+            let (outcome, calls) = self.safe(self.attempts(&wire, &mut Sink { on_text: None, delivered: false }, deadline).await)?;
             let Outcome::Whole(value) = outcome else {
                 return Err(ModelError::Envelope("a stream where one object was expected".into()));
             };
-            let mut vectors = self.dialect.vectors(&self.config, &value, texts.len())?;
+            let mut vectors = self.safe(self.dialect.vectors(&self.config, &value, texts.len()))?;
             vectors.usage.calls = calls;
             Ok(vectors)
         })

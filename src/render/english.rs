@@ -4,6 +4,8 @@
 
 use std::collections::BTreeSet;
 
+use crate::text::{ORDINALS, UNITS};
+
 /// How a domain's names behave in a sentence. Longer endings win over shorter ones.
 #[derive(Clone, Debug, Default)]
 pub struct Nouns {
@@ -108,15 +110,17 @@ pub fn with_article(words: &str) -> String {
 
 /// A whole number in words up to twelve, in digits beyond.
 pub fn number(n: i64) -> String {
-    const WORDS: [&str; 13] = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"];
-    usize::try_from(n).ok().and_then(|i| WORDS.get(i)).map_or_else(|| n.to_string(), |w| (*w).to_owned())
+    match usize::try_from(n).ok().filter(|i| *i <= 12).and_then(|i| UNITS.get(i)) {
+        Some(_) if n == 0 => "no".to_owned(),
+        Some(word) => (*word).to_owned(),
+        None => n.to_string(),
+    }
 }
 
 /// A place in a row: "first" to "twelfth", then "13th".
 pub fn ordinal(n: i64) -> String {
-    const WORDS: [&str; 12] = ["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth"];
-    let word = usize::try_from(n).ok().and_then(|i| i.checked_sub(1)).and_then(|i| WORDS.get(i));
-    word.map_or_else(
+    let word = usize::try_from(n).ok().and_then(|i| ORDINALS.get(i));
+    word.filter(|w| !w.is_empty()).map_or_else(
         || {
             let ending = match (n % 100, n % 10) {
                 (11..=13, _) => "th",

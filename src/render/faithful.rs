@@ -110,6 +110,7 @@ impl Faithful {
             ground: self.grammar.ground(says, &tone.role, &self.words),
             clauses: Clauses::new(says, tone, template, &self.names, &self.grammar, &self.words.currency),
             drafts: drafts.iter().map(|(of, text)| (mask(of), text.clone())).collect(),
+            drafted: drafts.iter().flat_map(|(_, text)| sentences(text)).map(|s| words::tokens(&s)).collect(),
             bound: vec![],
             states: vec![State::default()],
             held: vec![],
@@ -138,6 +139,8 @@ pub struct Checker {
     clauses: Clauses,
     /// The draft's sentences with the actions that they say.
     drafts: Vec<(Mask, String)>,
+    /// The words of each of them.
+    drafted: Vec<words::Phrase>,
     /// Who says the first of these as the template does must say the second too.
     bound: Vec<(Mask, Mask)>,
     states: Vec<State>,
@@ -191,7 +194,7 @@ impl Checker {
         let tokens = words::tokens(sentence);
         // A sentence is said once, or as often as the draft has it.
         let before = self.spoken.iter().filter(|s| **s == tokens).count();
-        let drafts = || self.drafts.iter().flat_map(|(_, text)| sentences(text)).filter(|s| words::tokens(s) == tokens).count();
+        let drafts = || self.drafted.iter().filter(|s| **s == tokens).count();
         if before > 0 && tokens.len() > 1 && before >= drafts() {
             self.fault = Some(Violation::Words(sentence.to_owned()));
             return vec![];
@@ -285,14 +288,12 @@ pub fn unsupported(text: &str, says: &[Say], names: &NameIndex) -> Vec<Entity> {
     let own: BTreeSet<String> = strings.iter().chain(&constants).flat_map(|s| scan::tokens(s)).map(|t| t.stem).collect();
     let index = names.with(&strings);
     let held: BTreeSet<&str> = strings.iter().map(String::as_str).collect();
-    let reading = read(text, &index, &BTreeSet::new());
     let supported = |e: &Entity| match e {
         Entity::Name(n) => held.contains(n.as_str()) || scan::tokens(n).iter().all(|t| own.contains(&t.stem)),
         Entity::Number(n) => n % 100 == 0 && numbers.contains(&(n / 100)),
         Entity::Money(n) => numbers.contains(n),
-        Entity::Constant(_) => true,
     };
-    reading.entities.into_iter().filter(|e| !supported(e)).collect()
+    read(text, &index).into_iter().filter(|e| !supported(e)).collect()
 }
 
 fn integers(term: &Term, out: &mut BTreeSet<i64>) {

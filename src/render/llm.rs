@@ -155,7 +155,7 @@ impl LlmRender {
     pub fn compose(&self, says: &[Say], tone: &Tone) -> Rendering {
         let draft = self.template.render(says, tone);
         self.attempts(draft, tone, |this, rendering, request| {
-            let reply = this.model.until(tone.until).chat(request)?;
+            let reply = this.model.until(tone.until).chat(request.clone()).inspect_err(|e| rendering.usage += this.model.lost(&request, 0, e))?;
             rendering.usage += reply.usage;
             let text = tidy(&shown(&reply.text, CURRENCIES));
             let verdict =
@@ -171,7 +171,7 @@ impl LlmRender {
             let mut checker = this.faithful.checker(says, tone, &*this.template);
             let (mut open, mut released, mut length) = (String::new(), Vec::new(), 0);
             let room = room(&rendering.template);
-            let outcome = this.model.until(tone.until).stream(request, &mut |piece| {
+            let outcome = this.model.until(tone.until).stream(request.clone(), &mut |piece| {
                 // A quotation mark around the whole is no part of what is said.
                 let piece = shown(piece, CURRENCIES);
                 open.push_str(if length == 0 { piece.trim_start_matches(['"', ' ']) } else { &piece });
@@ -193,9 +193,8 @@ impl LlmRender {
                         released.push(checked);
                     }
                 }
-                // The provider tells what a stream used at its end only; of one that was begun, the request at least is counted.
-                Err(_) if length == 0 => {}
-                Err(_) => rendering.usage += Usage { calls: 1, ..Usage::default() },
+                // The provider tells what a stream used at its end only.
+                Err(error) => rendering.usage += this.model.lost(&request, length, error),
             }
             let rest = checker.rest();
             let verdict = if length > room { Err(Violation::Length) } else { checker.finish() };
@@ -302,7 +301,7 @@ impl LlmRender {
             hint: r.hint.map(str::to_owned),
             waited: r.waited,
         };
-        Worded { text: r.text, by: r.by, violations: r.violations.iter().map(ToString::to_string).collect(), exchange: Some(exchange) }
+        Worded { text: r.text, by: r.by, bank: None, violations: r.violations.iter().map(ToString::to_string).collect(), exchange: Some(exchange) }
     }
 }
 

@@ -4,11 +4,14 @@
 //! count equal ones, and give a sentence or an item of a further group in turn: so several confirmations become one
 //! sentence, several things missing for one reason one apology, and the lines of an order one read-back.
 
+pub mod bank;
 mod load;
+pub mod samples;
 pub mod text;
 
 use rustc_hash::FxHashMap;
 
+use self::bank::Banked;
 use self::text::{Expression, Lists, Scope, Text, Words, counted};
 use super::english;
 use super::{Render, Say, Tone};
@@ -29,6 +32,34 @@ pub struct Templates {
     heights: usize,
     /// What is said if no action has words.
     nothing: Vec<Text>,
+    /// Other wordings of the sentences, from the domain's bank.
+    bank: Vec<Banked>,
+    /// Every sentence with its own wordings, as they are written.
+    own: Vec<Vec<String>>,
+    taken: Taken,
+}
+
+/// Which wordings of a sentence are said.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Taken {
+    /// The templates' own, in turn.
+    #[default]
+    Own,
+    /// These and the bank's, at random.
+    All,
+    /// One of the bank's, by its place in the file.
+    One(usize),
+}
+
+/// A sentence of a reply.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sentence {
+    /// The places of the actions that it says.
+    pub of: Vec<usize>,
+    /// Its words.
+    pub text: String,
+    /// Whether the bank has wordings of it.
+    pub banked: bool,
 }
 
 /// What to say for one form of action.
@@ -63,8 +94,8 @@ struct Group {
 
 #[derive(Clone, Debug)]
 enum Output {
-    /// A sentence, one of several wordings; none means that nothing is said.
-    Say(Vec<Text>),
+    /// A sentence, one of several wordings; none means that nothing is said. Those of the bank have their place in it.
+    Say { own: Vec<Text>, bank: Vec<(usize, Text)> },
     /// An item of a group.
     Item {
         text: Text,
@@ -99,7 +130,18 @@ struct Node {
 impl Templates {
     /// Compiles a domain's templates; all mistakes are reported at once.
     pub fn load(source: &Source, ontology: &Ontology) -> Result<Self, Vec<Diagnostic>> {
-        load::templates(source, ontology)
+        load::with_bank(source, None, ontology)
+    }
+
+    /// The same with other wordings from a bank.
+    pub fn with_bank(source: &Source, bank: &Source, ontology: &Ontology) -> Result<Self, Vec<Diagnostic>> {
+        load::with_bank(source, Some(bank), ontology)
+    }
+
+    /// The same, speaking in all the wordings that it knows, at random.
+    #[must_use]
+    pub fn varied(&self) -> Self {
+        Self { taken: Taken::All, ..self.clone() }
     }
 
     /// Action forms of the ontology that no template covers in every case: they would be said by the generic fallback.
@@ -182,8 +224,8 @@ impl Templates {
                     identity.push('\u{2}');
                     identity.push_str(&text.render(&once));
                 }
-                Some(Output::Say(texts)) => {
-                    for t in texts.iter().take(1) {
+                Some(Output::Say { own, .. }) => {
+                    for t in own.iter().take(1) {
                         identity.push('\u{2}');
                         identity.push_str(&t.render(&once));
                     }
@@ -270,7 +312,18 @@ impl Render for Templates {
     }
 
     fn parts(&self, says: &[Say], tone: &Tone) -> Vec<(Vec<usize>, String)> {
-        let mut sentences: Vec<(usize, Vec<usize>, String)> = vec![];
+        self.sentences(says, tone).into_iter().map(|s| (s.of, s.text)).collect()
+    }
+}
+
+impl Templates {
+    /// The reply sentence by sentence.
+    pub fn sentences(&self, says: &[Say], tone: &Tone) -> Vec<Sentence> {
+        self.sentences_of(self.taken, says, tone)
+    }
+
+    fn sentences_of(&self, taken: Taken, says: &[Say], tone: &Tone) -> Vec<Sentence> {
+        let mut sentences: Vec<(usize, Sentence)> = vec![];
         let mut pending: Vec<Node> = vec![];
         for (at, say) in says.iter().enumerate() {
             match self.rule_for(say, says, tone) {
@@ -278,7 +331,10 @@ impl Render for Templates {
                     let count = counted(self.rules.get(index).and_then(|r| r.count.as_ref()), &bindings);
                     pending.push(Node { producer: Producer::Rule(index), bindings, lists: Lists::new(), items: vec![], count, at, of: vec![at] });
                 }
-                None => sentences.push((at, vec![at], format!("{}.", english::sentence(&self.words.term(&say.action.to_term()))))),
+                None => {
+                    let text = format!("{}.", english::sentence(&self.words.term(&say.action.to_term())));
+                    sentences.push((at, Sentence { of: vec![at], text, banked: false }));
+                }
             }
         }
         for height in 0..=self.heights {
@@ -286,10 +342,10 @@ impl Render for Templates {
             pending = later;
             for (node, identity) in self.merged(now.into_iter().map(Node::complete).collect()) {
                 match self.output(node.producer) {
-                    Some(Output::Say(texts)) => {
-                        if let Some(text) = choose(texts, &identity, tone.turn) {
-                            let said = english::sentence(text.render(&self.scope(&node, node.count)).trim());
-                            sentences.push((node.at, node.of, said));
+                    Some(Output::Say { own, bank }) => {
+                        if let Some(text) = taken.choose(own, bank, &identity, tone) {
+                            let text = english::sentence(text.render(&self.scope(&node, node.count)).trim());
+                            sentences.push((node.at, Sentence { of: node.of, text, banked: !bank.is_empty() }));
                         }
                     }
                     Some(output @ Output::Item { text, .. }) => {
@@ -300,10 +356,25 @@ impl Render for Templates {
                 }
             }
         }
-        sentences.sort_by_key(|(at, ..)| *at);
+        sentences.sort_by_key(|(at, _)| *at);
         // Names and values come from outside, whoever admitted them.
         let money = if self.words.currency.is_empty() { CURRENCIES } else { &self.words.currency };
-        sentences.into_iter().filter(|(_, _, s)| !s.is_empty()).map(|(_, of, s)| (of, shown(&s, money))).collect()
+        sentences.into_iter().filter(|(_, s)| !s.text.is_empty()).map(|(_, s)| Sentence { text: shown(&s.text, money), ..s }).collect()
+    }
+}
+
+impl Taken {
+    fn choose<'a>(self, own: &'a [Text], bank: &'a [(usize, Text)], identity: &str, tone: &Tone) -> Option<&'a Text> {
+        match self {
+            Self::One(wanted) => bank.iter().find(|(at, _)| *at == wanted).map(|(_, text)| text).or_else(|| choose(own, identity, tone.turn)),
+            Self::All if !bank.is_empty() => {
+                let all: Vec<&Text> = own.iter().chain(bank.iter().map(|(_, text)| text)).collect();
+                // Conversations begin with different wordings, and the same conversation always with the same.
+                let begin = hash(tone.conversation.site.bytes().chain(tone.conversation.session.bytes())) >> 32;
+                pick(all.len(), identity, tone.turn.wrapping_add(begin)).and_then(|i| all.get(i).copied())
+            }
+            Self::Own | Self::All => choose(own, identity, tone.turn),
+        }
     }
 }
 
@@ -319,11 +390,18 @@ fn fits(pattern: &Pattern, atom: &Atom, bindings: &mut Bindings) -> bool {
 
 /// The wording for this turn: it depends on what is said and moves on every turn, so that repetition sounds different.
 fn choose<'a>(texts: &'a [Text], identity: &str, turn: u64) -> Option<&'a Text> {
+    pick(texts.len(), identity, turn).and_then(|i| texts.get(i))
+}
+
+fn hash(bytes: impl Iterator<Item = u8>) -> u64 {
+    bytes.fold(0xcbf2_9ce4_8422_2325_u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3))
+}
+
+fn pick(of: usize, identity: &str, turn: u64) -> Option<usize> {
     // The number of the rule stays out, so that a rule added elsewhere changes no other sentence.
     let content = identity.split_once(['\u{1}', '\u{2}']).map_or(identity, |(_, text)| text);
-    let content = content.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3));
-    let n = u64::try_from(texts.len()).ok().filter(|n| *n > 0)?;
-    texts.get(usize::try_from((content >> 32).wrapping_add(turn) % n).ok()?)
+    let n = u64::try_from(of).ok().filter(|n| *n > 0)?;
+    usize::try_from((hash(content.bytes()) >> 32).wrapping_add(turn) % n).ok()
 }
 
 #[cfg(test)]

@@ -456,7 +456,7 @@ impl Engine {
                 None => render.word(&says, &tone),
             };
             record.text = std::mem::take(&mut worded.text);
-            let worded = worded.exchange.is_some().then_some(worded);
+            let worded = (worded.exchange.is_some() || worded.bank.is_some()).then_some(worded);
             record.models = Models::of(heard.sources.map(|s| *s), worded, self.account(&tone.conversation));
         }
         if record.ended.is_some() {

@@ -54,6 +54,8 @@ pub struct Tally {
     pub asked: u64,
     /// Of these, those for which the model gave nothing usable.
     pub failed: u64,
+    /// Replies that the bank of wordings held whole, each a call saved.
+    pub banked: u64,
     /// Replies that a model was asked to word.
     pub worded: u64,
     /// Of these, those that needed the template, wholly or for the rest.
@@ -74,8 +76,9 @@ impl Tally {
             }
         }
         if let Some(worded) = &models.wording {
-            self.worded += 1;
-            self.fallback += u64::from(matches!(worded.by, By::Template | By::Mixed));
+            self.banked += u64::from(worded.by == By::Bank);
+            self.worded += u64::from(worded.exchange.is_some());
+            self.fallback += u64::from(worded.exchange.is_some() && matches!(worded.by, By::Template | By::Mixed));
         }
         self.usage += models.turn;
     }
@@ -93,6 +96,9 @@ impl fmt::Display for Tally {
         if self.turns > 0 {
             let failed = if self.failed > 0 { format!(", {} without a usable reply", self.failed) } else { String::new() };
             parts.push(format!("understanding needed the model in {} of {} turns ({} %){failed}", self.asked, self.turns, percent(self.asked, self.turns)));
+        }
+        if self.banked > 0 {
+            parts.push(format!("the bank worded {} replies without a call", self.banked));
         }
         if self.worded > 0 {
             parts.push(format!("the model worded {} of {} replies", self.worded - self.fallback, self.worded));

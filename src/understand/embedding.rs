@@ -1,5 +1,6 @@
 //! Vectors from a language model's server, for names that spelling leaves unknown or tied.
 
+use crate::conversation::Conversation;
 use crate::link::Vectors;
 use crate::llm::BlockingModel;
 
@@ -23,8 +24,13 @@ impl Vectors for ServerVectors {
     }
 
     fn vectors(&self, texts: &[String]) -> Option<Vec<Vec<f32>>> {
-        match self.model.embed(texts.to_vec()) {
-            Ok(embeddings) => Some(embeddings.vectors),
+        // Names belong to no conversation: what they cost stands in an account without a name.
+        let nobody = Conversation::default();
+        match self.model.admit(&nobody).and_then(|()| self.model.embed(texts.to_vec())) {
+            Ok(embeddings) => {
+                self.model.book(&nobody, embeddings.usage);
+                Some(embeddings.vectors)
+            }
             Err(e) => {
                 tracing::warn!("no vectors, so spelling alone counts: {e}");
                 None

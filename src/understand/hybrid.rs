@@ -69,7 +69,9 @@ impl HybridUnderstand {
     pub fn translate(&self, text: &str, context: &Context) -> Translation {
         let embedded = self.embedded.understand(text, context);
         self.counts.turns.fetch_add(1, Ordering::Relaxed);
-        if embedded.confidence >= self.below {
+        // A name that nothing here bears may be one under a word that patterns do not know.
+        let strange = self.model.strange(&embedded.predicates, &context.role);
+        if embedded.confidence >= self.below && !strange {
             return Translation { heard: embedded.clone(), embedded: Some(embedded), ..Translation::default() };
         }
         self.counts.asked.fetch_add(1, Ordering::Relaxed);
@@ -77,15 +79,16 @@ impl HybridUnderstand {
         if translation.model.is_none() {
             self.counts.failed.fetch_add(1, Ordering::Relaxed);
         }
-        weigh(&mut translation);
+        weigh(&mut translation, if strange { self.below } else { 1.0 });
         translation
     }
 }
 
-/// A model that found nothing, or names nobody spoke of, does not outweigh what the embedded translator is surer of.
-pub fn weigh(translation: &mut Translation) {
+/// A model that found nothing, or names nobody spoke of, does not outweigh what the embedded translator is surer of, which counts for
+/// `most` at most.
+pub fn weigh(translation: &mut Translation, most: f64) {
     if let (Some(_), Some(embedded)) = (&translation.model, &translation.embedded)
-        && embedded.confidence > translation.heard.confidence
+        && embedded.confidence.min(most) > translation.heard.confidence
     {
         translation.heard = embedded.clone();
     }

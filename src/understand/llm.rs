@@ -30,6 +30,8 @@ pub use prompt::Prompts;
 const SURE: f64 = 0.9;
 /// Confidence in a reply that needed the repair round.
 const REPAIRED: f64 = 0.75;
+/// Most names that a further look shows.
+const MOST_NAMES: usize = 400;
 /// Taken off for each name that neither the words nor the context resemble.
 const UNSUPPORTED: f64 = 0.25;
 
@@ -48,7 +50,7 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { predicates: 30, names: 40, examples: 8, characters: 2_000 }
+        Self { predicates: 30, names: 30, examples: 5, characters: 2_000 }
     }
 }
 
@@ -206,22 +208,45 @@ impl LlmUnderstand {
         }
         let model = &model.until(context.until);
         model.admit(&context.conversation)?;
-        let turn = prompts.turn(forms, &self.names, text, context, prompt::Size { names: settings.names, examples: settings.examples })?;
+        let slice = self.names.slice(text, &prompt::own(context), settings.names);
+        let turn = prompts.turn(forms, &self.names, &slice, text, context, settings.examples)?;
         let shaping = model.model().shaping();
-        let shape = (shaping != Shaping::Unshaped).then(|| Shape {
-            name: "predicates".into(),
-            schema: self.schema(forms, text, shaping),
-            grammar: if shaping == Shaping::PerUtterance { grammar::grammar(forms, &self.names, text, settings.predicates) } else { String::new() },
-        });
-        let mut request = ChatRequest { prefix: prefix.clone(), messages: vec![Message::user(turn)], shape, max_tokens: model.model().limits().reply_tokens };
+        let shape = |names: &Names| {
+            (shaping != Shaping::Unshaped).then(|| Shape {
+                name: "predicates".into(),
+                schema: self.schema(forms, names, text, shaping),
+                grammar: if shaping == Shaping::PerUtterance { grammar::grammar(forms, names, text, settings.predicates) } else { String::new() },
+            })
+        };
+        let shape_now = shape(&self.names.only(&slice));
+        let mut request =
+            ChatRequest { prefix: prefix.clone(), messages: vec![Message::user(turn)], shape: shape_now, max_tokens: model.model().limits().reply_tokens };
+        let mut settled: Option<Vec<Atom>> = None;
         for round in 0..2 {
-            let reply = model.chat(request.clone())?;
+            let reply = match model.chat(request.clone()).inspect_err(|e| trace.usage += model.lost(&request, 0, e)) {
+                Ok(reply) => reply,
+                // The further look failed: what was understood without it stands.
+                Err(error) => return settled.ok_or(error),
+            };
             trace.usage += reply.usage;
             trace.replies.push(shorten(&reply.text, 2_000));
             let problems = match forms.read(&reply.text, text, &self.names, settings.predicates) {
-                Ok(atoms) => return Ok(atoms),
+                Ok(atoms) => {
+                    let further = if round == 0 { self.further(&atoms, context, &slice) } else { vec![] };
+                    if further.is_empty() {
+                        return Ok(atoms);
+                    }
+                    // It named something that was not among the names shown: all the others are, once.
+                    request.messages.extend([Message::model(shorten(&reply.text, 2_000)), Message::user(prompts.more(&further))]);
+                    request.shape = shape(&self.names);
+                    settled = Some(atoms);
+                    continue;
+                }
                 Err(problems) => problems.to_string(),
             };
+            if let Some(atoms) = settled {
+                return Ok(atoms);
+            }
             if round == 1 {
                 return Err(ModelError::Unusable(shorten(&problems, 300)));
             }
@@ -232,8 +257,21 @@ impl LlmUnderstand {
         Err(ModelError::Empty)
     }
 
-    fn schema(&self, forms: &Forms, text: &str, shaping: Shaping) -> Value {
-        let make = || schema::schema(forms, &self.names, text, shaping, self.shared.settings.predicates);
+    /// Whether something is named that nothing here bears, by a role that gives no new names.
+    pub fn strange(&self, atoms: &[Atom], role: &str) -> bool {
+        let gives = self.shared.roles.get(role).is_some_and(|(forms, _)| forms.kinds.values().any(|k| k.new));
+        let all = self.names.all();
+        !gives && atoms.iter().flat_map(prompt::strings_of).any(|n| !all.contains(&n))
+    }
+
+    /// The names that were not shown, if the model named something that is not known: it may be one of them under another word.
+    fn further(&self, atoms: &[Atom], context: &Context, slice: &[Name]) -> Vec<Name> {
+        let all = self.names.all();
+        if self.strange(atoms, &context.role) && all.len() <= MOST_NAMES { all.into_iter().filter(|n| !slice.contains(n)).cloned().collect() } else { vec![] }
+    }
+
+    fn schema(&self, forms: &Forms, names: &Names, text: &str, shaping: Shaping) -> Value {
+        let make = || schema::schema(forms, names, text, shaping, self.shared.settings.predicates);
         if shaping != Shaping::Stable {
             return make();
         }
@@ -262,7 +300,7 @@ impl LlmUnderstand {
     #[must_use]
     pub fn over_facts(&self, facts: &[Atom]) -> Self {
         let ontology = self.shared.roles.values().next().map(|(forms, _)| forms.ontology());
-        let names = ontology.map_or_else(|| self.names.clone(), |o| Arc::new(Names::of(o, facts)));
+        let names = ontology.map_or_else(|| self.names.clone(), |o| Arc::new(Names::of(o, facts).like(&self.names)));
         let fallback = self.fallback.as_ref().map(|f| f.over(facts).unwrap_or_else(|| f.clone()));
         Self { names, stable: Arc::default(), fallback, ..self.clone() }
     }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::flow::hearing::HEARING;
 use crate::conversation::Conversation;
-use crate::llm::{BlockingModel, ChatRequest, Message, Shape};
+use crate::llm::{BlockingModel, ChatRequest, Message, ModelError, Shape};
 use crate::text::{normal, words};
 
 /// What is asked: whether a condition holds in a situation.
@@ -86,7 +86,11 @@ impl ByModel {
     fn ask(&self, q: &Question, of: &Conversation) -> Option<bool> {
         self.model.admit(of).ok()?;
         let request = ChatRequest { prefix: PROMPT.to_owned(), messages: vec![Message::user(question(q))], shape: Some(shape()), max_tokens: 20 };
-        let reply = self.model.chat(request).inspect_err(|e| tracing::warn!(error = %e, "the model did not answer a condition")).ok()?;
+        let failed = |e: &ModelError| {
+            tracing::warn!(error = %e, "the model did not answer a condition");
+            self.model.book(of, self.model.lost(&request, 0, e));
+        };
+        let reply = self.model.chat(request.clone()).inspect_err(failed).ok()?;
         self.model.book(of, reply.usage);
         read(&reply.text)
     }

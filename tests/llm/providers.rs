@@ -400,3 +400,58 @@ fn a_recorded_conversation_replays_without_a_server() {
     assert!(live.1.is_ok() && live.2.is_ok());
     assert!(!std::fs::read_to_string(&tape).unwrap().contains("sk-test"));
 }
+
+#[test]
+fn a_stream_ends_with_the_model_s_reason_although_the_server_keeps_it_open() {
+    let mut events: Vec<(u64, Vec<u8>)> = ["Two ", "tacos."].iter().map(|t| (0, format!("data: {}\n\n", openai_piece(t)).into_bytes())).collect();
+    events.push((0, format!("data: {}\n\n", json!({"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]})).into_bytes()));
+    events.push((20_000, b": still here\n\n".to_vec()));
+    let started = std::time::Instant::now();
+    let (heard, reply) = streamed(Api::OpenAi, Act::Pieces { content_type: "text/event-stream", pieces: events, end: true });
+    assert_eq!((heard.concat().as_str(), reply.unwrap().text.as_str()), ("Two tacos.", "Two tacos."));
+    assert!(started.elapsed() < std::time::Duration::from_secs(10), "{:?}", started.elapsed());
+}
+
+#[test]
+fn a_key_is_never_quoted_in_any_case_cut_or_split() {
+    let key = "sk-Test-0123456789";
+    // In a content type, in small letters, and longer than what an error shows of it.
+    for kind in ["text/plain; k=sk-test-0123456789", "text/plain; padding=aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa; k=sk-test-0123456789"] {
+        let kind = kind.to_owned();
+        let server = Server::start(move |_| Act::Reply { status: 200, headers: vec![("content-type", kind.clone())], body: b"{}".to_vec() });
+        let error = model(config(&server, Api::OpenAi).with_key(Secret::new(key))).chat(request(false)).unwrap_err();
+        assert!(!error.to_string().to_lowercase().contains("sk-test-0"), "{error}");
+    }
+    // Split over the pieces of a stream.
+    let server = Server::start(|_| sse(&[openai_piece("Your key is sk-Te"), openai_piece("st-01234"), openai_piece("56789, thanks.")], true));
+    let mut heard = String::new();
+    let reply = model(config(&server, Api::OpenAi).with_key(Secret::new(key))).stream(request(false), &mut |p| {
+        heard.push_str(p);
+        ControlFlow::Continue(())
+    });
+    assert_eq!((heard.as_str(), reply.unwrap().text.as_str()), ("Your key is [key], thanks.", "Your key is [key], thanks."));
+    // In what a server says of embeddings.
+    let server = Server::start(|_| Act::status(401, r#"{"error":{"message":"wrong key SK-TEST-0123456789"}}"#));
+    let error = model(config(&server, Api::OpenAi).with_key(Secret::new(key))).embed(vec!["x".into()]).unwrap_err();
+    assert!(error.to_string().contains("[key]") && !error.to_string().to_lowercase().contains("sk-test"), "{error}");
+}
+
+#[test]
+fn a_tool_s_input_that_says_something_twice_is_refused() {
+    let twice = r#"{"type":"message","content":[{"type":"tool_use","id":"t","name":"predicates","input":{"predicates":[],"predicates":[1]}}],"stop_reason":"tool_use","usage":{"input_tokens":1,"output_tokens":1}}"#;
+    let server = Server::start(move |_| Act::json(twice));
+    let error = model_of(&server, Api::Anthropic).chat(request(true)).unwrap_err();
+    assert!(error.kind() == "envelope" && error.to_string().contains("duplicate"), "{error}");
+}
+
+#[test]
+fn what_failed_after_it_was_sent_is_counted() {
+    let server = Server::start(|_| Act::Silence(1));
+    let model = model_of(&server, Api::OpenAi);
+    let asked = request(false);
+    let error = model.stream(asked.clone(), &mut |_| ControlFlow::Continue(())).unwrap_err();
+    assert_eq!(model.lost(&asked, 0, &error).calls, 1, "{error}");
+    let stopped = model.lost(&asked, 40, &ModelError::Stopped);
+    assert_eq!((stopped.input, stopped.output), (3, 10), "a token has about four bytes");
+    assert_eq!(model.lost(&asked, 0, &ModelError::Config("x".into())).calls, 0);
+}

@@ -190,7 +190,9 @@ fn schema_and_reader_agree() {
                     json!({"predicates":[{"form":"order(ITEM, COUNT)","ITEM":"Soft Taco","COUNT":0}]}),
                     json!({"predicates":[{"form":"order(ITEM, COUNT)","ITEM":"No Such Thing","COUNT":1}]}),
                 ] {
-                    assert!(!admits(&schema, &schema, &wrong) && forms.read(&wrong.to_string(), &said, &NAMES, 30).is_err(), "{wrong}");
+                    // A stable shape has names as strings; the reader knows them.
+                    let open = shaping == Shaping::Stable && wrong.to_string().contains("No Such Thing");
+                    assert!((open || !admits(&schema, &schema, &wrong)) && forms.read(&wrong.to_string(), &said, &NAMES, 30).is_err(), "{wrong}");
                 }
             }
         }

@@ -193,7 +193,7 @@ fn records_hold_both_results_and_accounts_close_with_the_conversation() {
     assert_eq!(exchange.fault.as_deref(), Some("status"));
     assert!(exchange.problems[0].contains("400") && exchange.hint.is_some(), "{exchange:?}");
     let account = second.models.as_ref().unwrap().account.unwrap();
-    assert_eq!((account.session.calls, account.site.calls), (3, 3));
+    assert_eq!((account.session.calls, account.site.calls), (4, 4), "a refused request counts as one");
 
     let mut tally = Tally::default();
     [&first, &second].into_iter().for_each(|r| tally.add(r));
@@ -201,12 +201,12 @@ fn records_hold_both_results_and_accounts_close_with_the_conversation() {
     assert!(
         tally
             .to_string()
-            .starts_with("understanding needed the model in 2 of 2 turns (100 %), 1 without a usable reply; the model worded 2 of 2 replies; 3 calls")
+            .starts_with("understanding needed the model in 2 of 2 turns (100 %), 1 without a usable reply; the model worded 2 of 2 replies; 4 calls")
     );
 
     let last = engine.turn(&key, "customer", &Said::Predicates(&["quit".to_owned()]), None).unwrap();
-    assert!(last.ended.is_some() && last.models.unwrap().account.unwrap().session.calls == 4);
-    assert_eq!((model.ledger().session("s", "c").calls, model.ledger().site("s").calls), (0, 4), "closed with the conversation");
+    assert!(last.ended.is_some() && last.models.unwrap().account.unwrap().session.calls == 5);
+    assert_eq!((model.ledger().session("s", "c").calls, model.ledger().site("s").calls), (0, 5), "closed with the conversation");
 }
 
 /// Two sites with a dish of their own each, two conversations at each site, both ends by a model: every prompt is searched for what is

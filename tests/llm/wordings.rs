@@ -80,3 +80,39 @@ fn lies_are_refused_and_honest_wordings_pass() {
     }
     assert!(failed.is_empty(), "{}", failed.join("\n"));
 }
+
+/// The banks that ship hold what `paraphrase` asks of a proposal, and speak at random without a call.
+#[test]
+fn the_shipped_banks_hold_and_speak() {
+    use duologue::conversation::Conversation;
+    use duologue::render::bank::BankRender;
+    use duologue::render::{By, Held, Render};
+
+    let files = Files::folder(Path::new(env!("CARGO_MANIFEST_DIR")));
+    for name in ["drive_thru", "hospital"] {
+        let domain = Domain::load(&files, name).unwrap();
+        let verdicts = duologue::eval::paraphrase::check(&domain, &domain.templates);
+        let bad: Vec<_> = verdicts.iter().filter(|v| v.fault.is_some()).collect();
+        assert!(verdicts.len() >= 30 && bad.is_empty(), "{} {bad:#?}", verdicts.len());
+    }
+    let domain = Domain::load(&files, "drive_thru").unwrap();
+    let says = ["confirm(order,\"Pepsi\") <- order(\"Pepsi\",1)", "else"].map(|text| {
+        let (action, input) = text.split_once(" <- ").map_or((text, None), |(a, i)| (a, Some(i)));
+        Say { action: Atom::parse(action).unwrap(), input: input.map(|i| Atom::parse(i).unwrap()) }
+    });
+    let bank = BankRender::new(&domain.templates, domain.templates.clone());
+    let said = |session: usize| {
+        let conversation = Conversation { site: "s".into(), session: session.to_string() };
+        bank.word(&says, &Tone { role: "customer".into(), turn: 2, conversation, ..Tone::default() })
+    };
+    let all: std::collections::BTreeSet<String> = (0..40).map(|session| said(session).text).collect();
+    assert!(all.len() > 5, "{all:?}");
+    let worded = said(1);
+    assert_eq!((worded.by, worded.bank, worded.exchange.clone()), (By::Bank, Some(Held { sentences: 2, of: 2 }), None));
+    assert_eq!(worded, said(1), "the same conversation hears the same");
+    // A proposal that promises something is refused, with the reply in which it would.
+    let proposal = duologue::render::templates::bank::Banked { of: "{items}, got it.".into(), say: "{items}, free of charge.".into(), at: 0 };
+    let (templates, unread) = duologue::eval::paraphrase::readable(&domain, &[proposal]).unwrap();
+    let verdict = duologue::eval::paraphrase::check(&domain, &templates).remove(0);
+    assert!(unread.is_empty() && verdict.fault.is_some(), "{verdict:?}");
+}

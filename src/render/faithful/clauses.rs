@@ -15,7 +15,6 @@ const CUTS: [&str; 5] = ["but", "and", "so", "because", "though"];
 /// An action with what its plain words show.
 #[derive(Clone, Debug)]
 struct Held {
-    say: Say,
     /// The stems of its names.
     names: BTreeSet<String>,
     denies: bool,
@@ -25,6 +24,8 @@ struct Held {
 /// The actions of one reply.
 #[derive(Clone, Debug)]
 pub struct Clauses {
+    says: Vec<Say>,
+    /// What each of them shows.
     held: Vec<Held>,
     names: NameIndex,
     foreign: Vec<char>,
@@ -45,21 +46,29 @@ impl Clauses {
             let plain = template.render(std::slice::from_ref(say), tone);
             all.extend(own.iter().cloned());
             let names = own.iter().map(|n| stems(n)).collect();
-            Held { say: say.clone(), names, denies: has(&plain, &grammar.denying), refuses: has(&plain, &grammar.refusing) }
+            Held { names, denies: has(&plain, &grammar.denying), refuses: has(&plain, &grammar.refusing) }
         });
         let held: Vec<Held> = held.collect();
         let foreign = CURRENCIES.into_iter().filter(|c| !currency.contains(*c)).collect();
-        Self { held, names: names.with(&all), foreign, denying: grammar.denying.clone(), refusing: grammar.refusing.clone(), known: BTreeSet::new() }
+        Self {
+            says: says.to_vec(),
+            held,
+            names: names.with(&all),
+            foreign,
+            denying: grammar.denying.clone(),
+            refusing: grammar.refusing.clone(),
+            known: BTreeSet::new(),
+        }
     }
 
     /// A sentence of the template: what it holds may be said.
     pub fn allow(&mut self, sentence: &str) {
-        self.known.extend(read(sentence, &self.names, &BTreeSet::new()).entities);
+        self.known.extend(read(sentence, &self.names));
     }
 
     /// Whether a sentence names or counts something.
     pub fn holds_something(&self, sentence: &str) -> bool {
-        !read(sentence, &self.names, &BTreeSet::new()).entities.is_empty()
+        !read(sentence, &self.names).is_empty()
     }
 
     /// Judges one sentence.
@@ -68,14 +77,14 @@ impl Clauses {
             return Err(Violation::Unsupported(format!("`{sign}`")));
         }
         let of = self.about(text);
-        let all: Vec<Say> = self.held.iter().map(|h| h.say.clone()).collect();
-        if let Some(foreign) = unsupported(text, &all, &self.names).iter().find(|e| !self.known.contains(*e)) {
+        if let Some(foreign) = unsupported(text, &self.says, &self.names).iter().find(|e| !self.known.contains(*e)) {
             return Err(Violation::Unsupported(foreign.to_string()));
         }
         let plain = |e: &&Entity| matches!(e, Entity::Money(_));
-        let near: Vec<Say> = of.iter().map(|h| h.say.clone()).collect();
+        let said = |at: &dyn Fn(&Held) -> bool| self.held.iter().zip(&self.says).filter(|(h, _)| at(h)).map(|(_, s)| s.clone()).collect::<Vec<_>>();
+        let near = if of.is_empty() { vec![] } else { said(&|h| of.iter().any(|o| std::ptr::eq(*o, h))) };
         if let Some(amount) = unsupported(text, &near, &self.names).iter().find(plain).filter(|_| !of.is_empty()) {
-            let lone = self.held.iter().filter(|h| h.names.is_empty()).map(|h| h.say.clone()).collect::<Vec<_>>();
+            let lone = said(&|h| h.names.is_empty());
             if unsupported(&amount_in(amount), &lone, &self.names).iter().any(|e| e == amount) {
                 return Err(Violation::Unsupported(format!("{amount} there")));
             }
@@ -95,8 +104,7 @@ impl Clauses {
 
     /// The actions that hold a name of the text.
     fn about(&self, text: &str) -> Vec<&Held> {
-        let named: BTreeSet<String> =
-            read(text, &self.names, &BTreeSet::new()).entities.iter().filter_map(|e| if let Entity::Name(n) = e { Some(stems(n)) } else { None }).collect();
+        let named: BTreeSet<String> = read(text, &self.names).iter().filter_map(|e| if let Entity::Name(n) = e { Some(stems(n)) } else { None }).collect();
         self.held.iter().filter(|h| h.names.intersection(&named).next().is_some()).collect()
     }
 }

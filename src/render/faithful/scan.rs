@@ -1,7 +1,9 @@
-//! Reading a reply: sentences, words, and what in them is checkable: names, numbers, amounts, questions, negations.
+//! Reading a reply: sentences, words, and what in them is checkable: names, numbers and amounts.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
+
+use crate::text::{ORDINALS, TENS, UNITS};
 
 /// A word or number with its place in the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,8 +25,6 @@ pub enum Entity {
     Number(i64),
     /// An amount of money in hundredths.
     Money(i64),
-    /// A word that stands for a constant of the actions.
-    Constant(String),
 }
 
 impl std::fmt::Display for Entity {
@@ -34,7 +34,6 @@ impl std::fmt::Display for Entity {
             Self::Number(n) if n % 100 == 0 => write!(f, "the number {}", n / 100),
             Self::Number(n) => write!(f, "the number {}.{:02}", n / 100, n % 100),
             Self::Money(n) => write!(f, "the amount {}.{:02}", n / 100, n % 100),
-            Self::Constant(c) => write!(f, "`{c}`"),
         }
     }
 }
@@ -90,45 +89,24 @@ fn add(map: &mut ByFirst, name: &str) {
     }
 }
 
-/// A passage, read.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Reading {
-    /// What must be accounted for, in order.
-    pub entities: Vec<Entity>,
-    /// Words that are no part of an entity.
-    pub words: Vec<Token>,
-    /// Whether it asks.
-    pub question: bool,
-    /// How often it negates.
-    pub negations: usize,
-}
-
-/// Reads a passage. `constants` are words that count as entities.
-pub fn read(text: &str, names: &NameIndex, constants: &BTreeSet<String>) -> Reading {
+/// The names, numbers and amounts of a passage, in order.
+pub fn read(text: &str, names: &NameIndex) -> Vec<Entity> {
     let all = tokens(text);
-    let mut reading = Reading { question: text.contains('?'), ..Reading::default() };
+    let mut entities = vec![];
     let mut at = 0;
-    while let Some(token) = all.get(at) {
-        let rest = all.get(at..).unwrap_or_default();
-        if is_negation(token, all.get(at + 1)) {
-            reading.negations += 1;
-        }
+    while let Some(rest) = all.get(at..).filter(|rest| !rest.is_empty()) {
         if let Some((name, length)) = names.longest_at(rest) {
-            reading.entities.push(Entity::Name(name.to_owned()));
+            entities.push(Entity::Name(name.to_owned()));
             at += length;
         } else if let Some((entity, length)) = amount_at(rest).or_else(|| number_at(rest)) {
-            reading.entities.extend(entity);
+            entities.extend(entity);
             at += length;
         } else {
-            if let Some(constant) = constants.iter().find(|c| token.stem == **c || (c.len() > 3 && token.word.starts_with(c.as_str()))) {
-                reading.entities.push(Entity::Constant(constant.clone()));
-            }
-            reading.words.push(token.clone());
             at += 1;
         }
     }
-    reading.entities.dedup();
-    reading
+    entities.dedup();
+    entities
 }
 
 /// The sentences of a text: a full stop, question or exclamation mark ends one when white space or the end follows.
@@ -226,58 +204,6 @@ pub fn stem(word: &str) -> String {
     cut("ing", 6).or_else(|| cut("ed", 6)).or_else(|| cut("s", 3)).unwrap_or_else(|| word.to_owned())
 }
 
-/// Words that deny; "out" and "short" only with "of", "on" or a full stop behind them.
-fn is_negation(token: &Token, next: Option<&Token>) -> bool {
-    const DENY: [&str; 18] = [
-        "not",
-        "no",
-        "cannot",
-        "never",
-        "none",
-        "nothing",
-        "nobody",
-        "nowhere",
-        "neither",
-        "nor",
-        "without",
-        "unable",
-        "unavailable",
-        "unfortunately",
-        "refuse",
-        "impossible",
-        "cant",
-        "dont",
-    ];
-    let word = token.word.as_str();
-    DENY.contains(&word)
-        || word.ends_with("n't")
-        || (matches!(word, "out" | "short" | "low") && next.is_none_or(|n| matches!(n.word.as_str(), "of" | "on" | "at" | "right" | "now")))
-}
-
-const UNITS: [&str; 20] = [
-    "zero",
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-    "thirteen",
-    "fourteen",
-    "fifteen",
-    "sixteen",
-    "seventeen",
-    "eighteen",
-    "nineteen",
-];
-const TENS: [&str; 8] = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"];
-const ORDINALS: [&str; 12] = ["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth"];
 const MULTIPLES: [(&str, i64); 14] = [
     ("both", 2),
     ("couple", 2),
@@ -296,7 +222,7 @@ const MULTIPLES: [(&str, i64); 14] = [
 ];
 
 fn place(list: &[&str], word: &str) -> Option<i64> {
-    list.iter().position(|w| *w == word).and_then(|i| i64::try_from(i).ok())
+    list.iter().position(|w| *w == word && !w.is_empty()).and_then(|i| i64::try_from(i).ok())
 }
 
 /// A number at the beginning of the tokens and how many it takes. A spoken "one" is an article or pronoun like "a" and gives no entity.
@@ -311,7 +237,7 @@ fn number_at(tokens: &[Token]) -> Option<(Option<Entity>, usize)> {
     }
     if let Some(ten) = place(&TENS, word) {
         let unit = tokens.get(1).and_then(|t| place(&UNITS, &t.word)).filter(|u| (1..10).contains(u));
-        let (value, length) = unit.map_or((20 + ten * 10, 1), |u| (20 + ten * 10 + u, 2));
+        let (value, length) = unit.map_or((ten * 10, 1), |u| (ten * 10 + u, 2));
         return Some(scaled(value, length, tokens));
     }
     if let Some(unit) = place(&UNITS, word) {
@@ -322,7 +248,7 @@ fn number_at(tokens: &[Token]) -> Option<(Option<Entity>, usize)> {
         return Some(scaled(unit, 1, tokens));
     }
     if let Some(ordinal) = place(&ORDINALS, word) {
-        return Some((Some(Entity::Number((ordinal + 1) * 100)), 1));
+        return Some((Some(Entity::Number(ordinal * 100)), 1));
     }
     MULTIPLES.iter().find(|(m, _)| *m == word || first.stem == *m).map(|(_, n)| (Some(Entity::Number(n * 100)), 1))
 }
@@ -379,14 +305,14 @@ mod tests {
 
     fn entities(text: &str) -> Vec<String> {
         let names = NameIndex::new(["Soft Taco", "Soft Taco Supreme", "7-Layer Burrito", "Pepsi", "Beans", "Cravings Box"]);
-        read(text, &names, &BTreeSet::from(["large".to_owned()])).entities.iter().map(ToString::to_string).collect()
+        read(text, &names).iter().map(ToString::to_string).collect()
     }
 
     #[test]
     fn names_are_the_longest_and_in_any_number() {
         assert_eq!(entities("two soft tacos and a Soft Taco Supreme"), ["the number 2", "`Soft Taco`", "`Soft Taco Supreme`"]);
         assert_eq!(entities("A 7-Layer Burrito with beans, three Cravings Boxes."), ["`7-Layer Burrito`", "`Beans`", "the number 3", "`Cravings Box`"]);
-        assert_eq!(entities("the Pepsi's size is large"), ["`Pepsi`", "`large`"]);
+        assert_eq!(entities("the Pepsi's size is large"), ["`Pepsi`"]);
     }
 
     #[test]

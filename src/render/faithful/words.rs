@@ -1,6 +1,7 @@
 //! Words of a reply: a text as tokens without contractions, and every way to say a number, an amount or a counted name.
 
 use crate::render::english::Nouns;
+use crate::text::{TENS, UNITS};
 
 /// A run of tokens.
 pub type Phrase = Vec<String>;
@@ -90,30 +91,6 @@ fn expand(word: &str, out: &mut Phrase) {
 pub fn fits(wanted: &str, token: &str) -> bool {
     wanted == token || (token == "'s" && matches!(wanted, "is" | "has"))
 }
-
-const UNITS: [&str; 20] = [
-    "zero",
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-    "thirteen",
-    "fourteen",
-    "fifteen",
-    "sixteen",
-    "seventeen",
-    "eighteen",
-    "nineteen",
-];
-const TENS: [&str; 10] = ["", "", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"];
 
 /// A number below a million in words.
 fn spelled(n: usize) -> String {

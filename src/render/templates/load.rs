@@ -6,8 +6,9 @@ use rustc_hash::FxHashMap;
 use serde::Deserialize;
 use serde_saphyr::Spanned;
 
+use super::bank::{self, Banked};
 use super::text::{Expression, FILTERS, Phrase, Text, TextError, Wording, Words};
-use super::{Group, Output, Rule, Templates};
+use super::{Group, Output, Rule, Taken, Templates};
 use crate::diag::{Diagnostic, Origin, Source, did_you_mean};
 use crate::ontology::parse::line_span;
 use crate::ontology::{Arg, Ontology, Sort};
@@ -133,8 +134,9 @@ impl OneOrMany {
     }
 }
 
-/// Compiles a template file against the vocabulary it speaks about.
-pub fn templates(source: &Source, ontology: &Ontology) -> Result<Templates, Vec<Diagnostic>> {
+/// Compiles a template file, and other wordings of its sentences, against the vocabulary it speaks about.
+pub fn with_bank(source: &Source, bank: Option<&Source>, ontology: &Ontology) -> Result<Templates, Vec<Diagnostic>> {
+    let banked = bank.map_or(Ok(vec![]), bank::read)?;
     let file: File = match serde_saphyr::from_str(&source.text) {
         Ok(f) => f,
         Err(e) => {
@@ -145,8 +147,10 @@ pub fn templates(source: &Source, ontology: &Ontology) -> Result<Templates, Vec<
             ]);
         }
     };
-    let mut reader = Reader { source, ontology, groups: vec![], wordings: vec![], diagnostics: vec![] };
+    let mut reader = Reader { source, ontology, groups: vec![], wordings: vec![], diagnostics: vec![], bank: bank.unwrap_or(source), banked, own: vec![] };
     let templates = reader.file(&file);
+    reader.unplaced();
+    let templates = Templates { bank: reader.banked, own: reader.own, ..templates };
     if reader.diagnostics.is_empty() { Ok(templates) } else { Err(reader.diagnostics) }
 }
 
@@ -157,6 +161,11 @@ struct Reader<'a> {
     groups: Vec<(Name, Vec<Name>)>,
     wordings: Vec<Name>,
     diagnostics: Vec<Diagnostic>,
+    /// The file of other wordings, and what it holds.
+    bank: &'a Source,
+    banked: Vec<Banked>,
+    /// Every sentence as the templates have it.
+    own: Vec<Vec<String>>,
 }
 
 /// What a rule or a group says, as written.
@@ -229,7 +238,7 @@ impl Reader<'_> {
                 }
             }
         }
-        Templates { words, rules, by_action, groups, heights, nothing }
+        Templates { words, rules, by_action, groups, heights, nothing, bank: vec![], own: vec![], taken: Taken::default() }
     }
 
     /// Which lists and variables each group gets from what is said in it.
@@ -350,7 +359,10 @@ impl Reader<'_> {
     fn output(&mut self, known: &Known<'_>) -> Output {
         let o = &known.written;
         match (o.say, o.item, o.group) {
-            (Some(say), None, None) => Output::Say(say.texts().iter().filter_map(|t| self.text(t, known.at, &known.vars, known.lists.as_deref())).collect()),
+            (Some(say), None, None) => {
+                let own = say.texts().iter().filter_map(|t| self.text(t, known.at, &known.vars, known.lists.as_deref())).collect();
+                Output::Say { own, bank: self.banked(say.texts(), known) }
+            }
             (None, Some(item), Some(group)) => {
                 let text = self.text(item, known.at, &known.vars, known.lists.as_deref()).unwrap_or_default();
                 let (index, key) = self.target(group, known);
@@ -364,8 +376,32 @@ impl Reader<'_> {
                     "a template needs either `say`, or both `item` and `in`".into(),
                     Some("`say` is a sentence of its own, `item` a part of the group named by `in`".into()),
                 );
-                Output::Say(vec![])
+                Output::Say { own: vec![], bank: vec![] }
             }
+        }
+    }
+
+    /// The bank's wordings of a sentence; what is wrong with them is reported in the bank's file.
+    fn banked(&mut self, own: &[String], known: &Known<'_>) -> Vec<(usize, Text)> {
+        self.own.push(own.to_vec());
+        let ours: Vec<(usize, Banked)> = self.banked.iter().cloned().enumerate().filter(|(_, b)| own.contains(&b.of)).collect();
+        let home = std::mem::replace(&mut self.source, self.bank);
+        let read = |(i, b): (usize, Banked)| self.text(&b.say, b.at, &known.vars, known.lists.as_deref()).map(|t| (i, t));
+        let read = ours.into_iter().filter_map(read).collect();
+        self.source = home;
+        read
+    }
+
+    /// Wordings of the bank for a sentence that the templates do not have.
+    fn unplaced(&mut self) {
+        let (own, bank): (BTreeSet<&String>, _) = (self.own.iter().flatten().collect(), self.bank);
+        let lost: BTreeSet<(usize, String)> = self.banked.iter().filter(|b| !own.contains(&b.of)).map(|b| (b.at, b.of.clone())).collect();
+        for (at, of) in lost {
+            let near = did_you_mean(&of, own.iter().map(|s| s.as_str())).map(|n| format!("did you mean `{n}`?"));
+            let origin = bank.origin(at..at + of.len().min(bank.text.len().saturating_sub(at)));
+            let mut d = Diagnostic::error("T012", origin, format!("the templates have no sentence `{of}`"));
+            d.help = near.or_else(|| Some("`of` is a sentence of templates.yaml, word by word, with its braces".into()));
+            self.diagnostics.push(d);
         }
     }
 

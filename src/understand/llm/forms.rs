@@ -32,7 +32,7 @@ pub struct Form {
 }
 
 /// An open argument.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Field {
     /// Its key in replies: the sort's name, numbered from the second on.
     pub key: String,

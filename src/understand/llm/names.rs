@@ -1,6 +1,7 @@
 //! The names that may occur in a turn, by the fact that declares them, and the slice of them that looks like the utterance.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use crate::ontology::{Ontology, Sort};
 use crate::term::{Atom, Name, Term};
@@ -12,6 +13,8 @@ pub struct Names {
     by_fact: BTreeMap<Name, Vec<Name>>,
     /// Each name with its words, which every turn compares with what was said.
     parts: BTreeMap<Name, Vec<String>>,
+    /// Other words for names, whatever their spelling.
+    also: Arc<Vec<(Vec<String>, Vec<Name>)>>,
 }
 
 impl Names {
@@ -30,7 +33,30 @@ impl Names {
 
     fn by_fact(by_fact: BTreeMap<Name, Vec<Name>>) -> Self {
         let parts = by_fact.values().flatten().map(|n| (n.clone(), words(n))).collect();
-        Self { by_fact, parts }
+        Self { by_fact, parts, also: Arc::default() }
+    }
+
+    /// The same with other words for names.
+    #[must_use]
+    pub fn also<'a>(mut self, others: impl IntoIterator<Item = (&'a String, &'a Vec<String>)>) -> Self {
+        let entry = |(said, names): (&String, &Vec<String>)| (words(said), names.iter().map(|n| n.as_str().into()).collect());
+        self.also = Arc::new(others.into_iter().map(entry).collect());
+        self
+    }
+
+    /// The same words for the names of other facts.
+    #[must_use]
+    pub fn like(mut self, other: &Self) -> Self {
+        self.also = other.also.clone();
+        self
+    }
+
+    /// These names alone.
+    #[must_use]
+    pub fn only(&self, names: &[Name]) -> Self {
+        let keep = |list: &Vec<Name>| list.iter().filter(|n| names.contains(n)).cloned().collect();
+        let by_fact = self.by_fact.iter().map(|(fact, list)| (fact.clone(), keep(list))).collect();
+        Self::by_fact(by_fact).like(self)
     }
 
     /// The words that names are made of.
@@ -63,7 +89,9 @@ impl Names {
         for part in self.words() {
             seen.entry(part).or_insert_with(|| like(part));
         }
-        let score = |(name, parts): (&Name, &Vec<String>)| if always.contains(name) { i64::MAX } else { likeness(parts, &seen) };
+        let meant: BTreeSet<&Name> =
+            self.also.iter().filter(|(other, _)| said.windows(other.len().max(1)).any(|w| w == other)).flat_map(|(_, names)| names).collect();
+        let score = |(name, parts): (&Name, &Vec<String>)| if always.contains(name) || meant.contains(name) { i64::MAX } else { likeness(parts, &seen) };
         let mut scored: Vec<(i64, &Name)> = self.parts.iter().map(|(n, parts)| (score((n, parts)), n)).collect();
         scored.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(b.1)));
         let mut slice: Vec<Name> = scored.into_iter().take(limit).map(|(_, n)| n.clone()).collect();
@@ -95,6 +123,9 @@ mod tests {
         let names = Names::by_fact([("item".into(), facts.iter().filter_map(|a| a.args[0].as_name().map(Into::into)).collect())].into());
         let slice = names.slice("the oak tabel please", &BTreeSet::from([Name::from("Sofa")]), 3);
         assert_eq!(slice, ["Oak Table", "Pine Table", "Sofa"].map(Name::from));
+        let settee = names.clone().also([(&"settee".to_owned(), &vec!["Sofa".to_owned()])]);
+        assert_eq!(settee.slice("a settee please", &BTreeSet::new(), 1), ["Sofa"].map(Name::from));
+        assert_eq!(settee.only(&["Lamp".into()]).all(), BTreeSet::from([&Name::from("Lamp")]));
         assert_eq!(names.known(&["item".into()], "floor lamp").map(|n| &**n), Some("Floor Lamp"));
         assert_eq!(names.known(&["other".into()], "Lamp"), None);
     }

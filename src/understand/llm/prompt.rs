@@ -60,11 +60,8 @@ impl Prompts {
     }
 
     /// The part that depends on the utterance.
-    pub fn turn(&self, forms: &Forms, names: &Names, text: &str, context: &Context, size: Size) -> Result<String, ModelError> {
-        let mut own: BTreeSet<Name> = context.last_actions.iter().chain(&context.said_before).flat_map(strings_of).collect();
-        own.extend(context.view.names().cloned());
-        let slice = names.slice(text, &own, size.names);
-        let examples: Vec<String> = nearest(forms, names, text, context, size.examples).into_iter().filter_map(|e| shown(forms, names, e)).collect();
+    pub fn turn(&self, forms: &Forms, names: &Names, slice: &[Name], text: &str, context: &Context, examples: usize) -> Result<String, ModelError> {
+        let examples: Vec<String> = nearest(forms, names, text, context, examples).into_iter().filter_map(|e| shown(forms, names, e)).collect();
         self.render(
             "understand_turn",
             context!(
@@ -78,19 +75,24 @@ impl Prompts {
         )
     }
 
+    /// The message of a further look: every name, for a thing that is none of those shown first.
+    pub fn more(&self, names: &[Name]) -> String {
+        format!(
+            "Further names: {}\n\nIf one of them is meant, send the JSON object with it; else send the same object again.",
+            json!(names.iter().map(|n| &**n).collect::<Vec<_>>())
+        )
+    }
+
     /// The repair round's message.
     pub fn repair(&self, problems: &str) -> Result<String, ModelError> {
         self.render("understand_repair", context!(problems))
     }
 }
 
-/// How much goes into a turn's prompt.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Size {
-    /// Names.
-    pub names: usize,
-    /// Examples.
-    pub examples: usize,
+/// The names of the conversation itself: what it holds, and what was just spoken of.
+pub fn own(context: &Context) -> BTreeSet<Name> {
+    let spoken = context.last_actions.iter().chain(&context.said_before).flat_map(strings_of);
+    spoken.chain(context.view.names().cloned()).collect()
 }
 
 fn told(kind: &Kind) -> String {

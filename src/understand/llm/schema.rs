@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use super::forms::{Forms, Kind, spans};
+use super::forms::{Field, Forms, Kind, spans};
 use super::names::Names;
 use crate::llm::Shaping;
 
@@ -20,19 +20,25 @@ pub fn schema(forms: &Forms, names: &Names, utterance: &str, shaping: Shaping, m
             _ => json!({"type": "string", "maxLength": 60}),
         },
     };
-    let enumerate = forms.kinds.values().map(|k| k.constants.len() + names.of_facts(&k.facts).len()).sum::<usize>() <= MAX_ENUM;
+    // A shape that the server compiles and keeps must not change with the names: there they are strings, which the reader checks.
+    let enumerate = shaping != Shaping::Stable && forms.kinds.values().map(|k| k.constants.len() + names.of_facts(&k.facts).len()).sum::<usize>() <= MAX_ENUM;
     let mut definitions: BTreeMap<String, Value> = forms.kinds.iter().map(|(sort, kind)| (sort.to_string(), value(kind, names, enumerate))).collect();
     if forms.kinds.values().any(Kind::own_words) {
         definitions.insert("OWN_WORDS".into(), object([("said".to_owned(), said)]));
     }
-    let items: Vec<Value> = forms
-        .forms
-        .iter()
-        .map(|f| {
-            let head = ("form".to_owned(), json!({"type": "string", "enum": [f.text]}));
-            object(std::iter::once(head).chain(f.fields.iter().map(|x| (x.key.clone(), json!({"$ref": format!("#/$defs/{}", x.sort)})))))
-        })
-        .collect();
+    // Forms with the same arguments are one alternative: what is billed is the length.
+    let mut alike: Vec<(&[Field], Vec<&str>)> = vec![];
+    for form in &forms.forms {
+        match alike.iter_mut().find(|(fields, _)| *fields == form.fields.as_slice()) {
+            Some((_, texts)) => texts.push(&form.text),
+            None => alike.push((&form.fields, vec![&form.text])),
+        }
+    }
+    let item = |(fields, texts): (&[Field], Vec<&str>)| {
+        let head = ("form".to_owned(), json!({"type": "string", "enum": texts}));
+        object(std::iter::once(head).chain(fields.iter().map(|x| (x.key.clone(), json!({"$ref": format!("#/$defs/{}", x.sort)})))))
+    };
+    let items: Vec<Value> = alike.into_iter().map(item).collect();
     let list = json!({"type": "array", "maxItems": most, "items": {"anyOf": items}});
     let mut root = object([("predicates".to_owned(), list)]);
     if let Some(map) = root.as_object_mut() {
