@@ -1,12 +1,15 @@
 //! ADL programs: every seeded mistake is found at its line, with its path and remedy, and nothing else is; every program of the examples is clean.
 //!
-//! `tests/data/adl/mistakes.yaml` holds the mistakes, one row of the language's conformance list each; `tests/data/adl/*/` programs that run.
+//! `tests/data/adl/mistakes.yaml` holds the mistakes, `conversations.yaml` programs with what is said, decided and has to come back, each under the
+//! rows of the language's conformance list that it shows.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test that cannot go on must fail loudly")]
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::io::Write as _;
 use std::path::Path;
+use std::process::{Command, Stdio};
 
 use duologue::check::codes;
 use duologue::diag::{Diagnostic, Severity};
@@ -14,6 +17,7 @@ use duologue::ir::Body;
 use duologue::lang::adl;
 use duologue::lang::expr::{self, Expr};
 use serde::Deserialize;
+use serde_json::{Value, json};
 
 #[derive(Deserialize)]
 struct Mistake {
@@ -100,7 +104,7 @@ fn a_zip_and_the_documents_of_a_project_are_read() {
         let mut out = zip::ZipWriter::new(std::io::Cursor::new(vec![]));
         for (name, text) in files {
             out.start_file(*name, zip::write::SimpleFileOptions::default()).unwrap();
-            std::io::Write::write_all(&mut out, text.as_bytes()).unwrap();
+            out.write_all(text.as_bytes()).unwrap();
         }
         out.finish().unwrap().into_inner()
     };
@@ -134,7 +138,7 @@ fn a_zip_and_the_documents_of_a_project_are_read() {
 
 #[test]
 fn a_syntax_error_in_python_is_found_without_running_a_line() {
-    if std::process::Command::new("python3").arg("--version").output().is_err() {
+    if Command::new("python3").arg("--version").output().is_err() {
         return;
     }
     let program = "main:\n  type: flow agent\n  steps:\n  - call: find\n";
@@ -215,7 +219,7 @@ fn what_mica_does_otherwise_is_told_with_its_row() {
 }
 
 fn run(arguments: &[&str], path: &Path) -> std::process::Output {
-    std::process::Command::new(env!("CARGO_BIN_EXE_duologue")).args(arguments).arg(path).stdin(std::process::Stdio::null()).output().unwrap()
+    Command::new(env!("CARGO_BIN_EXE_duologue")).args(arguments).arg(path).stdin(Stdio::null()).output().unwrap()
 }
 
 #[test]
@@ -295,4 +299,121 @@ fn conditions_are_read_as_they_are_meant() {
     for text in ["a ==", "== 1", "a = 1", "(a == 1", "a == 1)", "a == 1 b == 2", "a == 1 and", "re.match(a)", "a == \"x", "a == 1 == 2", ""] {
         assert!(expr::read(text, &names).0.is_none(), "{text} is read as {:?}", expr::read(text, &names).0);
     }
+}
+
+/// A conversation with a program.
+#[derive(Deserialize)]
+struct Conversation {
+    name: String,
+    program: String,
+    #[serde(default)]
+    files: BTreeMap<String, String>,
+    turns: Vec<Turn>,
+}
+
+/// What is sent, and what has to come back as far as it is said.
+#[derive(Deserialize)]
+struct Turn {
+    text: Option<String>,
+    silent_s: Option<u64>,
+    decisions: Option<Value>,
+    bot: Option<Vec<String>>,
+    closed: Option<bool>,
+    floor: Option<Vec<String>>,
+    args: Option<Value>,
+    outcomes: Option<Value>,
+    asked: Option<Value>,
+    refused: Option<Value>,
+}
+
+impl Turn {
+    /// The line that `step` reads. What decides is given, so that nobody guesses.
+    fn line(&self) -> String {
+        let mut line = json!({ "session": "s", "decisions": self.decisions.clone().unwrap_or_else(|| json!([])) });
+        if let Some(text) = &self.text {
+            line["text"] = text.as_str().into();
+        }
+        if let Some(silent) = self.silent_s {
+            line["silent_s"] = silent.into();
+        }
+        line.to_string()
+    }
+
+    /// What of an answer is not as it has to be.
+    fn differs(&self, got: &Value) -> Vec<String> {
+        let mut out = vec![];
+        let mut whole = |name: &str, want: Option<Value>| {
+            if let Some(want) = want.filter(|w| got[name] != *w) {
+                out.push(format!("{name}: wanted {want}, got {}", got[name]));
+            }
+        };
+        whole("bot", self.bot.as_ref().map(|b| json!(b)));
+        whole("closed", self.closed.map(Value::from));
+        whole("floor", self.floor.as_ref().map(|f| json!(f)));
+        whole("asked", self.asked.clone());
+        whole("refused", self.refused.clone());
+        for (name, want) in [("args", &self.args), ("outcomes", &self.outcomes)] {
+            for (agent, values) in want.iter().flat_map(|w| w.as_object().unwrap()) {
+                for (key, value) in values.as_object().unwrap() {
+                    let found = &got[name][agent][key];
+                    if found != value {
+                        out.push(format!("{name}.{agent}.{key}: wanted {value}, got {found}"));
+                    }
+                }
+            }
+        }
+        if !got["error"].is_null() {
+            out.push(format!("error: {}", got["error"]));
+        }
+        out
+    }
+}
+
+/// Runs `step` on lines; the answers, one a line.
+fn step(folder: &Path, store: &Path, lines: &str) -> Vec<Value> {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_duologue"))
+        .args(["step", "--no-why", "--reasoner", "fast", "--agents"])
+        .arg(folder)
+        .arg("--store")
+        .arg(store)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(lines.as_bytes()).unwrap();
+    let out = child.wait_with_output().unwrap();
+    let answers: Vec<Value> = String::from_utf8(out.stdout).unwrap().lines().map(|l| serde_json::from_str(l).unwrap()).collect();
+    assert_eq!(answers.len(), lines.lines().count(), "{}", String::from_utf8_lossy(&out.stderr));
+    answers
+}
+
+/// Every conversation comes out as its rows say, in one process and with the process ended between any two turns.
+#[test]
+fn conversations_go_as_the_language_says() {
+    let cases: Vec<Conversation> = serde_saphyr::from_str(&std::fs::read_to_string(data("conversations.yaml")).unwrap()).unwrap();
+    let only = std::env::var("ADL_CASE").unwrap_or_default();
+    let mut wrong = String::new();
+    for (number, case) in cases.iter().enumerate().filter(|(_, c)| c.name.contains(&only)) {
+        let folder = project(&case.program, &case.files);
+        let place = tempfile::tempdir().unwrap();
+        let lines: String = case.turns.iter().map(|t| t.line() + "\n").collect();
+        let whole = step(folder.path(), &place.path().join("whole.db"), &lines);
+        let mut told: Vec<String> = vec![];
+        for (n, (turn, got)) in case.turns.iter().zip(&whole).enumerate() {
+            told.extend(turn.differs(got).iter().map(|d| format!("  turn {n}: {d}")));
+        }
+        // A process of its own for every turn costs a start, so every third conversation is taken twice.
+        if told.is_empty() && case.turns.len() > 1 && number % 3 == 0 {
+            let broken: Vec<Value> = lines.lines().flat_map(|l| step(folder.path(), &place.path().join("broken.db"), &format!("{l}\n"))).collect();
+            for (n, (turn, got)) in case.turns.iter().zip(&broken).enumerate() {
+                told.extend(turn.differs(got).iter().map(|d| format!("  turn {n}, after a restart: {d}")));
+            }
+        }
+        if !told.is_empty() {
+            let _ = writeln!(wrong, "{}\n{}", case.name, told.join("\n"));
+        }
+    }
+    let failed = wrong.lines().filter(|l| !l.starts_with(' ')).count();
+    assert!(wrong.is_empty(), "{failed} of {} fail\n{wrong}", cases.len());
 }

@@ -1,5 +1,7 @@
 //! `duologue bench`: how fast this build is on this machine.
 
+mod agents;
+
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -14,14 +16,15 @@ use crate::turn::{Engine, Said};
 /// Arguments of `bench`.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  duologue bench reason\n  duologue bench reason --sizes 0,10000,100000 --rounds 20\n  duologue bench reason --sizes 0 --engines fast,proofs --dialogues tests/dialogues/drive_thru_dev.yaml\n  duologue bench understand\n  duologue bench turn --turns 2000 --json\n  duologue bench llm --store turns.db\n  duologue bench store --store bench.db\n\nBuild with --release to measure."
+    after_help = "Examples:\n  duologue bench reason\n  duologue bench reason --sizes 0,10000,100000 --rounds 20\n  duologue bench reason --sizes 0 --engines fast,proofs --dialogues tests/dialogues/drive_thru_dev.yaml\n  duologue bench understand\n  duologue bench turn --turns 2000 --json\n  duologue bench llm --store turns.db\n  duologue bench agents --reasoner fast\n  duologue bench store --store bench.db\n\nBuild with --release to measure."
 )]
 pub struct Arguments {
-    /// What to measure: reason, understand, turn, llm (turns with a model that answers at once at both ends) or store.
+    /// What to measure: reason, understand, turn, llm (turns with a model that answers at once at both ends), agents (turns of ADL programs whose
+    /// decisions are given) or store.
     what: String,
     #[command(flatten)]
     place: Place,
-    /// How many turns (store, turn, llm).
+    /// How many turns (store, turn, llm, agents).
     #[arg(long, default_value_t = 2000)]
     turns: usize,
     /// Sizes of the knowledge base in facts, 0 for the domain's own (reason).
@@ -78,6 +81,7 @@ pub fn run(a: &Arguments) -> Result<bool, Failure> {
         "understand" => understand(a),
         "turn" => turn(a),
         "llm" => llm(a),
+        "agents" => agents::run(a),
         "store" => {
             let store = facts::open_store(&a.place.store, a.place.rule())?;
             let load = facts::bench::Load { turns: a.turns, ..facts::bench::Load::default() };
@@ -85,7 +89,7 @@ pub fn run(a: &Arguments) -> Result<bool, Failure> {
             println!("{}", if a.json { serde_json::to_string_pretty(&measured) } else { serde_json::to_string(&measured) }.unwrap_or_default());
             Ok(true)
         }
-        other => Err(Failure::Other(format!("`{other}` cannot be measured: use reason, understand, turn, llm or store"))),
+        other => Err(Failure::Other(format!("`{other}` cannot be measured: use reason, understand, turn, llm, agents or store"))),
     }
 }
 

@@ -1,6 +1,6 @@
 //! `duologue step`: JSON lines in, JSON lines out, for scripts, differential tests and load.
 
-mod agents;
+pub(super) mod agents;
 mod lines;
 
 use std::io::{BufRead, Read};
@@ -198,7 +198,7 @@ fn of_agents(engine: &Engine, key: &SessionKey, line: &Line, place: &lines::Plac
 }
 
 /// Who speaks with agents.
-const SPEAKER: &str = "speaker";
+pub(super) const SPEAKER: &str = "speaker";
 
 fn facts(engine: &Engine, key: &SessionKey, scope: &str) -> Value {
     let Ok(scope) = scope.parse::<Scope>() else {

@@ -1,5 +1,7 @@
 //! `duologue test`: dialogue files against their expectations, and the adversary.
 
+mod agents;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,7 +18,7 @@ use crate::turn::{Clock, Engine, Options, Said};
 /// Arguments of `test`.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  duologue test tests/dialogues\n  duologue test my_dialogues.yaml --understanding embedded\n  duologue test --adversary 7 --steps 100000 --reasoner fast\n  duologue test tests/dialogues --proofs"
+    after_help = "Examples:\n  duologue test tests/dialogues\n  duologue test my_dialogues.yaml --understanding embedded\n  duologue test --adversary 7 --steps 100000 --reasoner fast\n  duologue test tests/dialogues --proofs\n  duologue test my_conversations.yaml --agents my_agents/"
 )]
 pub struct Arguments {
     /// Dialogue files (.yaml) or folders of them.
@@ -55,6 +57,10 @@ pub fn run(a: &Arguments) -> Result<bool, Failure> {
     }
     let words = a.understanding != "scripted";
     let listen = Listen::by(&a.understanding);
+    if a.place.agents.is_some() {
+        let listen = Listen::by(if words { &a.understanding } else { "embedded" });
+        return agents::run(&a.place, &listen, &files(&a.paths)?, a.json);
+    }
     let mut outcomes: Vec<Outcome> = vec![];
     let mut others: BTreeMap<String, (Domain, Option<Invariants>)> = BTreeMap::new();
     for file in files(&a.paths)? {
