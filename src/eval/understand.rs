@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-use super::judge::{Judged, common, judge};
+use super::judge::{Judged, Reliability, common, judge};
 pub use super::nlu::Case;
 use crate::conversation::Conversation;
 use crate::llm::cost::dollars;
@@ -127,6 +127,8 @@ pub struct Report {
     pub p50_us: u64,
     /// Its 99th percentile.
     pub p99_us: u64,
+    /// How often it was right by how sure it was.
+    pub reliability: Reliability,
     /// What differed: case, wanted, got.
     pub differences: Vec<(String, Vec<Atom>, Vec<Atom>)>,
 }
@@ -198,6 +200,7 @@ impl Run {
         let report = &mut self.report;
         self.times.push(took);
         let exact = report.all.count(case, got).exact;
+        report.reliability.count(got.confidence, exact);
         for tag in case.tags.iter().cloned().chain([format!("role:{}", case.role)]) {
             report.by_tag.entry(tag).or_default().count(case, got);
         }
@@ -267,6 +270,15 @@ pub fn table(reports: &[Report]) -> String {
         let cases = reports.first().map_or(0, |r| score(r).cases);
         let shares: String = reports.iter().map(|r| format!(" {:>6.1} %", score(r).exact_percent())).collect();
         out.push_str(&format!("{tag:<24} {cases:>6}{shares}\n"));
+    }
+    for r in reports {
+        out.push_str(&format!(
+            "{}: wrong kind {:.1} %, asked {:.1} %; how often right by how sure:{}\n",
+            r.label,
+            r.all.wrong_kind_percent(),
+            r.all.asked_percent(),
+            r.reliability
+        ));
     }
     for (r, (fault, n)) in reports.iter().flat_map(|r| r.faults.iter().map(move |f| (r, f))) {
         out.push_str(&format!("{}: fault {fault} in {n} cases\n", r.label));

@@ -239,11 +239,11 @@ impl Embedded {
         let (tokens, _) = self.tokens(text);
         let Some(grammar) = self.model.roles.get(&context.role) else { return vec![] };
         let extra = self.extra(context);
-        let mut chart = Chart::new(&self.model, &self.knowledge, &tokens, &extra, self.hints(context), grammar, self.present(context));
+        let mut chart = self.chart(&tokens, &extra, context, grammar);
         let after: Vec<Option<Vec<(u8, Term)>>> = grammar.patterns.iter().map(|p| condition(p, context)).collect();
         let edges = chart.edges(grammar, &after);
         let (path, _) = chart.best(grammar, &edges);
-        let voice = self.voice(text, context).into_iter().filter(|(_, p)| *p >= 0.05).map(|(kind, p)| format!("{p:.2} by the second voice: {kind}"));
+        let voice = self.voice(text, context, &chart).into_iter().filter(|(_, p)| *p >= 0.05).map(|(kind, p)| format!("{p:.2} by the second voice: {kind}"));
         path.iter()
             .filter_map(|i| edges.get(*i))
             .map(|e| {
@@ -259,11 +259,59 @@ impl Embedded {
     fn read(&self, tokens: &[Token], context: &Context, grammar: &RoleGrammar, more: &[(Vec<String>, Name)]) -> Reading {
         let mut extra = self.extra(context);
         extra.extend(more.iter().cloned());
-        let mut chart = Chart::new(&self.model, &self.knowledge, tokens, &extra, self.hints(context), grammar, self.present(context));
+        self.read_at_once(&mut self.chart(tokens, &extra, context, grammar), context, grammar)
+    }
+
+    /// The chart of an utterance.
+    fn chart<'a>(&'a self, tokens: &'a [Token], extra: &'a Extra, context: &Context, grammar: &'a RoleGrammar) -> Chart<'a> {
+        Chart::new(&self.model, &self.knowledge, tokens, extra, self.hints(context), grammar, self.present(context))
+    }
+
+    /// Reads the words of a chart, and what is told at once with something new.
+    fn read_at_once(&self, chart: &mut Chart<'_>, context: &Context, grammar: &RoleGrammar) -> Reading {
+        let reading = self.read_chart(chart, context, grammar, None);
+        let Some((told, from)) = self.told_at_once(context, &reading) else { return reading };
+        let before = reading.path.iter().filter(|p| p.start < from).cloned().collect();
+        // The new name is no answer to what is asked about it: the chart does not know it.
+        let again = self.read_chart(&mut self.chart(chart.tokens, chart.extra, &told, grammar), &told, grammar, Some((before, from)));
+        let better = again.uncovered.len() < reading.uncovered.len() || again.out.len() > reading.out.len() && again.uncovered.len() == reading.uncovered.len();
+        if better { again } else { reading }
+    }
+
+    /// The context in which what is asked about something new is asked already: who speaks of it may tell all at once. With it comes
+    /// where the answers begin.
+    fn told_at_once(&self, context: &Context, reading: &Reading) -> Option<(Context, usize)> {
+        let mut asked = vec![];
+        let mut from = 0;
+        for (atom, end) in reading.out.iter().map(|o| (&o.0, o.1.end)).chain(context.last_actions.iter().map(|a| (a, 0))) {
+            for (said, opens) in &self.model.opens {
+                let mut binds = vec![];
+                let new = |b: &(u8, Term)| matches!(&b.1, Term::Str(n) if self.knowledge.names.find(n).is_none());
+                if said.matches(atom, &mut binds) && binds.iter().any(new) {
+                    asked.extend(opens.iter().filter_map(|t| t.filled(&binds)));
+                    from = from.max(end);
+                }
+            }
+        }
+        asked.retain(|a| !context.last_actions.contains(a));
+        // What was asked in truth comes last and is answered first.
+        let last_actions = asked.iter().chain(&context.last_actions).cloned().collect();
+        (!asked.is_empty()).then(|| (Context { last_actions, ..context.clone() }, from))
+    }
+
+    /// Reads the words once; `told` are stretches that were read before and stand, and where they end. What comes after them answers, so
+    /// that nothing is guessed over gaps.
+    fn read_chart(&self, chart: &mut Chart<'_>, context: &Context, grammar: &RoleGrammar, told: Option<(Vec<Range<usize>>, usize)>) -> Reading {
+        let tokens = chart.tokens;
         let after: Vec<Option<Vec<(u8, Term)>>> = grammar.patterns.iter().map(|p| condition(p, context)).collect();
-        let edges = chart.edges(grammar, &after);
+        let mut edges = chart.edges(grammar, &after);
+        if let Some((stands, from)) = told {
+            let answers = |e: &Edge| grammar.patterns.get(e.pattern).is_some_and(|p| !p.loose || p.after.is_some());
+            edges.retain(|e| if e.start < from { stands.contains(&(e.start..e.end)) } else { answers(e) });
+        }
         let (path, score) = chart.best(grammar, &edges);
-        let mut resolver = Resolver::new(&chart, grammar, context);
+        let chart = &*chart;
+        let mut resolver = Resolver::new(chart, grammar, context);
         resolver.run(&edges, &path, &after);
         let mut covered = covered(tokens.len(), &edges, &path, grammar);
         let uncovered: Vec<usize> = (0..tokens.len()).filter(|i| !covered.get(*i).copied().unwrap_or(false) && chart.skip_cost(*i) > 0.3).collect();
@@ -417,7 +465,7 @@ fn title_case(tokens: &[Token]) -> String {
     for t in tokens {
         let mut chars = t.text.chars();
         let word = chars.next().map(|c| c.to_uppercase().collect::<String>() + chars.as_str()).unwrap_or_default();
-        let small = !out.is_empty() && matches!(t.text.as_str(), "and" | "of" | "with" | "the" | "in" | "on");
+        let small = !out.is_empty() && matches!(t.text.as_str(), "and" | "of" | "with" | "the" | "in" | "on" | "de" | "van" | "von" | "der" | "la" | "di");
         out.push(if small { t.text.clone() } else { word });
     }
     out.join(" ")
@@ -559,59 +607,61 @@ impl Understand for Embedded {
     }
 
     fn understand(&self, text: &str, context: &Context) -> Heard {
-        let (mut heard, settled) = self.by_patterns(text, context);
+        let nothing = Heard { by: "embedded", ..Heard::default() };
+        let Some(grammar) = self.model.roles.get(&context.role) else { return nothing };
+        if Self::is_code(text) && self.says_irrelevant(context) {
+            let irrelevant = Atom { name: IRRELEVANT.into(), args: vec![] };
+            return Heard { predicates: vec![irrelevant], words: vec![vec![0..text.len()]], confidence: 0.95, ..nothing };
+        }
+        let (tokens, cut) = self.tokens(text);
+        let extra = self.extra(context);
+        let mut chart = self.chart(&tokens, &extra, context, grammar);
+        let (mut heard, settled) = self.by_patterns(text, cut, &mut chart, context, grammar);
         if settled {
             return heard;
         }
         if self.without.contains(&Part::Patterns) {
-            heard = Heard { by: heard.by, confidence: 0.1, ..Heard::default() };
+            heard = Heard { confidence: 0.1, ..nothing };
         }
         let (patterns, whole) = (heard.predicates.clone(), heard.confidence >= gate::SURE && heard.uncovered.is_empty());
         let mut read = match self.learned.as_ref().filter(|_| !self.without.contains(&Part::Learned)) {
             // What the engine asked about a name, code, and what patterns read as nothing on purpose are no matter of wording;
             // and where patterns would ask back, asking is better than a likely guess.
             Some(taught) if !heard.asks_back() && context.asked.is_empty() && text.chars().any(char::is_alphanumeric) => {
-                self.weigh(taught, text, context, heard)
+                self.weigh(taught, text, context, grammar, &chart, heard)
             }
             _ => heard,
         };
         let sure = whole && read.predicates == patterns;
-        if !self.model.sets.is_empty() {
-            let (tokens, _) = self.tokens(text);
-            for act in &mut read.predicates {
-                if let Some(changed) = self.absolute(&tokens, act) {
-                    *act = changed;
-                }
+        for act in &mut read.predicates {
+            if let Some(changed) = self.absolute(&tokens, act) {
+                *act = changed;
             }
         }
-        if self.without.contains(&Part::Gate) { read } else { self.gated(text, context, read, sure) }
+        if self.without.contains(&Part::Gate) { read } else { self.gated(text, context, &chart, read, sure) }
     }
 
     fn gate(&self, text: &str, context: &Context, heard: Heard) -> Heard {
         let sure = heard.confidence >= gate::SURE;
-        self.gated(text, context, heard, sure)
+        self.with_chart(text, context, |chart, _| self.gated(text, context, chart, heard.clone(), sure)).unwrap_or(heard)
     }
 }
 
 impl Embedded {
+    /// Whether the speaker's vocabulary has a word for what is nothing to it.
+    fn says_irrelevant(&self, context: &Context) -> bool {
+        self.model.forms.contains_key(&(context.role.clone(), IRRELEVANT.into(), 0))
+    }
+
     /// What the patterns make of an utterance, and whether that is all that can be made of it.
-    fn by_patterns(&self, text: &str, context: &Context) -> (Heard, bool) {
+    fn by_patterns(&self, text: &str, cut: Option<usize>, chart: &mut Chart<'_>, context: &Context, grammar: &RoleGrammar) -> (Heard, bool) {
         let mut heard = Heard { by: "embedded", ..Heard::default() };
-        let irrelevant = Atom { name: IRRELEVANT.into(), args: vec![] };
-        let says_irrelevant = self.model.forms.contains_key(&(context.role.clone(), irrelevant.name.clone(), 0));
-        if Self::is_code(text) && says_irrelevant {
-            heard.predicates.push(irrelevant);
-            heard.words.push(vec![0..text.len()]);
-            heard.confidence = 0.95;
-            return (heard, true);
-        }
-        let (tokens, cut) = self.tokens(text);
-        let Some(grammar) = self.model.roles.get(&context.role) else { return (heard, true) };
-        let repair = Repair { ear: self, text, tokens: &tokens, context, grammar };
+        let tokens = chart.tokens;
+        let repair = Repair { ear: self, text, tokens, context, grammar };
         if let Some(settled) = repair.settle() {
             return (Self::settled(settled, context, text), true);
         }
-        let (reading, unheard) = repair.fill(self.read(&tokens, context, grammar, &[]));
+        let (reading, unheard) = repair.fill(self.read_at_once(chart, context, grammar));
         let reading = if reading.unsure.is_empty() { reading } else { repair.alternatives(reading) };
         heard.unheard = unheard;
         let nothing = reading.barren.iter().any(|b| b.1);
@@ -620,8 +670,8 @@ impl Embedded {
         heard.unsure = reading.unsure.iter().map(|u| u.1.clone()).collect();
         let spoken = tokens.iter().filter(|t| t.punct().is_none()).count();
         if reading.out.is_empty() && heard.unsure.is_empty() && heard.unheard.is_empty() {
-            if says_irrelevant && (self.is_other_roles(&tokens, context) || self.is_small_talk(&tokens)) {
-                heard.predicates.push(irrelevant);
+            if self.says_irrelevant(context) && (self.is_other_roles(tokens, context) || self.is_small_talk(tokens)) {
+                heard.predicates.push(Atom { name: IRRELEVANT.into(), args: vec![] });
                 heard.words.push(vec![0..text.len()]);
                 heard.uncovered.clear();
                 heard.confidence = 0.6;
@@ -633,7 +683,7 @@ impl Embedded {
         heard.nearest = repair.nearest(&reading.out.iter().map(|(a, _)| a.clone()).collect::<Vec<_>>());
         for (atom, span) in reading.out {
             heard.predicates.push(atom);
-            heard.words.push(vec![bytes(&tokens, &span)]);
+            heard.words.push(vec![bytes(tokens, &span)]);
         }
         let lost = 0.75 * ratio(reading.uncovered.len() * 2, spoken) + 0.15 * ratio(reading.loose, spoken);
         let unsure = if heard.unsure.is_empty() { 1.0 } else { 0.5 };

@@ -89,6 +89,9 @@ pub struct Lexicon {
     /// Predicates whose number sets that of a fact, `edit($x,price,$n): original_price`: it may be said as a change of it.
     #[serde(default)]
     pub sets: BTreeMap<String, String>,
+    /// What is asked once something new is spoken of, `"add(dish,$n)": ["ask($n,price)"]`: the answers may be told with it at once.
+    #[serde(default)]
+    pub opens: BTreeMap<String, Vec<String>>,
     /// Patterns by role; `any` for every role.
     pub patterns: BTreeMap<String, Vec<PatternText>>,
 }

@@ -7,7 +7,8 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use super::learned::kinds;
+use super::chart::{Chart, NameEdge};
+use super::learned::{ASKED, kinds};
 use super::text::{Kind, Token};
 use super::{Embedded, IRRELEVANT};
 use crate::term::{Atom, Term};
@@ -27,6 +28,8 @@ pub const SURE: f64 = 0.9;
 const CONTRADICTED: f32 = 0.1;
 /// The same for a costly act.
 const CARRIED: f32 = 0.3;
+/// From which likelihood on the second voice hears something half said.
+const HALF: f32 = 0.5;
 
 /// What speaks against an act in the clause that it was read in.
 #[derive(Clone, Copy, Debug, Default)]
@@ -39,15 +42,15 @@ struct Clause {
 
 impl Embedded {
     /// What the words bear out; `sure` if patterns read all of them.
-    pub(super) fn gated(&self, text: &str, context: &Context, mut heard: Heard, sure: bool) -> Heard {
-        let (tokens, _) = self.tokens(text);
-        let voice = self.voice(text, context);
+    pub(super) fn gated(&self, text: &str, context: &Context, chart: &Chart<'_>, mut heard: Heard, sure: bool) -> Heard {
+        // What the patterns are sure of needs no second voice.
+        let voice = if sure { BTreeMap::new() } else { self.voice(text, context, chart) };
         let all: Vec<Range<usize>> = vec![0..text.len()];
         let words = std::mem::take(&mut heard.words);
         let mut kept = vec![];
         for (i, act) in std::mem::take(&mut heard.predicates).into_iter().enumerate() {
             let words = words.get(i).unwrap_or(&all);
-            match self.verdict(&act, &self.clause(&act, &tokens, words, context, &heard), &voice, sure, context) {
+            match self.verdict(&act, &self.clause(&act, chart, words, context, &heard), &voice, sure, context) {
                 Verdict::Do => kept.push((act, words.clone())),
                 Verdict::Ask if !heard.asks.contains(&act) => heard.asks.push(act),
                 Verdict::Ask | Verdict::Drop => {}
@@ -64,11 +67,13 @@ impl Embedded {
     fn verdict(&self, act: &Atom, clause: &Clause, voice: &BTreeMap<String, f32>, sure: bool, context: &Context) -> Verdict {
         let costly = self.model.ontology.is_costly(&context.role, act);
         let said = kinds(act).find_map(|k| voice.get(&k)).copied();
+        let half = voice.iter().filter(|(k, _)| k.starts_with(ASKED)).map(|v| *v.1).fold(0.0, f32::max);
+        let half_said = !sure && !act.args.is_empty() && half > HALF && said.is_none_or(|p| p < half);
         let unheard_of = voice.is_empty() || said.is_none();
         let enough = if costly { CARRIED } else { CONTRADICTED };
         if costly && clause.denied {
             Verdict::Drop
-        } else if costly && (clause.doubted || !clause.carries) {
+        } else if costly && (clause.doubted || !clause.carries) || half_said {
             Verdict::Ask
         } else if sure || unheard_of || said.is_some_and(|p| p >= enough) || !costly && self.is_strange(act) {
             Verdict::Do
@@ -85,7 +90,8 @@ impl Embedded {
     }
 
     /// Looks at the clauses that the words stand in.
-    fn clause(&self, act: &Atom, tokens: &[Token], words: &[Range<usize>], context: &Context, heard: &Heard) -> Clause {
+    fn clause(&self, act: &Atom, chart: &Chart<'_>, words: &[Range<usize>], context: &Context, heard: &Heard) -> Clause {
+        let tokens = chart.tokens;
         let stops = |t: &Token| matches!(t.punct(), Some('.' | '?' | '!' | ';'));
         let own = |t: &Token| words.iter().any(|w| w.start < t.range.end && t.range.start < w.end);
         let from = tokens.iter().position(own).map_or(0, |i| tokens.get(..i).and_then(|b| b.iter().rposition(stops)).map_or(0, |s| s + 1));
@@ -104,8 +110,12 @@ impl Embedded {
         // A number that is no argument is a word like others: "86 the guac".
         let counts = act.args.iter().any(|a| matches!(a, Term::Int(_)));
         let number = !counts && tokens.get(from..to).into_iter().flatten().any(|t| matches!(t.kind, Kind::Number { .. }) && !self.knowledge.names.knows(t.id));
+        // Who else is named tells what it is about: "Ada Brandt, the salbutamol".
+        let about = |e: &NameEdge| e.candidates.iter().filter(|c| c.score > 0.5).filter_map(|c| chart.name(c.name)).any(|n| act.args.contains(&Term::Str(n)));
+        let own_name = |i: usize| chart.names.iter().any(|e| e.start <= i && i < e.end && about(e));
+        let others = (from..to).any(|i| tokens.get(i).is_some_and(|t| t.kind == Kind::Word && matters(&t) && named(t)) && !own_name(i));
         Clause {
-            carries: !context.last_actions.is_empty() || inside().filter(matters).any(carries) || number,
+            carries: others || !context.last_actions.is_empty() || inside().filter(matters).any(carries) || number,
             denied: inside().filter(uncovered).any(|t| has("denies", t)),
             doubted: asks && !request || inside().any(|t| has("half_meant", t)) || inside().any(|t| uncovered(&t)),
         }

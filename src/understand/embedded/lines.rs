@@ -268,13 +268,6 @@ impl Ledger {
 
     /// Whether an instance of the item has been changed in a part.
     pub fn has_change(&self, item: &Name, part: &Name) -> bool {
-        fn names(t: &Term, part: &Name) -> bool {
-            match t {
-                Term::Str(s) => s == part,
-                Term::Fun(_, args) => args.iter().any(|t| names(t, part)),
-                Term::Int(_) | Term::Const(_) => false,
-            }
-        }
         self.instances.iter().any(|i| i.item == *item && i.changes.iter().flat_map(|c| &c.args).any(|t| names(t, part)))
     }
 
@@ -399,6 +392,23 @@ impl Ledger {
         self.open
     }
 
+    /// The last composed line with an open place that is spoken of, by its item and the members chosen for it.
+    pub fn unfilled(&self, spoken_of: &dyn Fn(&Name, &[&Name]) -> bool) -> Option<usize> {
+        let chosen = |l: &'_ Line| l.slots.iter().filter(|(slot, fill)| fill.as_ref() != Some(slot)).filter_map(|s| s.1.clone()).collect::<Vec<_>>();
+        let spoken = |l: &Line| spoken_of(&l.item, &chosen(l).iter().collect::<Vec<_>>());
+        self.lines.iter().rposition(|l| l.composed && l.slots.iter().any(|s| s.1.is_none()) && spoken(l))
+    }
+
+    /// The instances of all items whose changes do as asked, with each its item.
+    pub fn told_apart(&self, by: &dyn Fn(&[Atom]) -> bool) -> Vec<(usize, Name)> {
+        self.instances.iter().enumerate().filter(|(_, i)| by(&i.changes)).map(|(id, i)| (id, i.item.clone())).collect()
+    }
+
+    /// Some instances of an item, told by their places if there are more of it.
+    pub fn these(&self, ids: Vec<usize>, item: Name) -> Target {
+        Target { placed: self.number_of(&item) > ids.len(), ids, item: Some(item), ..Target::default() }
+    }
+
     /// The last composed line of an item, of this turn or before; it takes members from now on.
     pub fn combo_line(&mut self, model: &Model, knowledge: &Knowledge, item: &Name) -> Option<usize> {
         let _ = model;
@@ -463,6 +473,15 @@ impl Ledger {
             }
         }
         Target { ids: id.into_iter().collect(), item: Some(new.clone()), ..Target::default() }
+    }
+}
+
+/// Whether a term names something.
+pub fn names(t: &Term, name: &Name) -> bool {
+    match t {
+        Term::Str(s) => s == name,
+        Term::Fun(_, args) => args.iter().any(|t| names(t, name)),
+        Term::Int(_) | Term::Const(_) => false,
     }
 }
 

@@ -168,6 +168,8 @@ pub struct Model {
     pub aliases: Vec<(Vec<String>, Vec<Name>)>,
     /// The predicates whose number may be said as a change of a fact's.
     pub sets: Vec<Sets>,
+    /// What is asked after an act or action about something new.
+    pub opens: Vec<(Template, Vec<Template>)>,
     /// The vocabulary: what a mistake about an act costs.
     pub ontology: Arc<Ontology>,
     /// Names whose sort is open: a hole of that sort takes names that are not known yet.
@@ -360,6 +362,7 @@ impl Build<'_> {
             forms: BTreeMap::new(),
             aliases: vec![],
             sets: vec![],
+            opens: vec![],
             ontology: Arc::new(self.ontology.clone()),
             open_sorts: self.ontology.sorts.iter().filter(|(_, s)| matches!(s, Sort::NewName)).map(|(n, _)| n.clone()).collect(),
         };
@@ -376,6 +379,15 @@ impl Build<'_> {
         self.values(&lexicon, &mut model, &class_firsts);
         self.patterns(&lexicon, &english, &mut model, &class_firsts);
         self.lines(&lexicon, &mut model);
+        for (said, asked) in &lexicon.opens {
+            let mut vars = vec![];
+            let read = |text: &str, vars: &mut Vec<String>| parse_templates(text, vars).and_then(|t| t.into_iter().next().ok_or("nothing is said".to_owned()));
+            let opens = read(said, &mut vars).and_then(|t| Ok((t, asked.iter().map(|a| read(a, &mut vars)).collect::<Result<Vec<_>, _>>()?)));
+            match opens {
+                Ok(o) => model.opens.push(o),
+                Err(e) => self.wrong(&self.files.lexicon.clone(), said, e),
+            }
+        }
         for (means, fact) in &lexicon.sets {
             match parse_templates(means, &mut vec!["x".to_owned(), "n".to_owned()]) {
                 Ok(templates) => model.sets.extend(templates.into_iter().map(|template| Sets { template, fact: fact.as_str().into() })),

@@ -30,6 +30,8 @@ pub enum Which {
     Other,
     /// `another`, `one more`.
     Another,
+    /// `the plain one`: with nothing changed.
+    Plain,
 }
 
 /// The head.
@@ -67,6 +69,8 @@ pub struct Np {
     pub part: bool,
     /// Attributes: sort and value.
     pub attributes: Vec<(u16, Name)>,
+    /// `the one with …`: what it was changed in, by number of the name's edge.
+    pub having: Option<usize>,
     /// The head.
     pub head: Head,
     /// Whether the head is a plural.
@@ -171,9 +175,10 @@ impl Phrases<'_, '_> {
                 let next = Np { place: Some(n.value), extra_score: np.extra_score + 2.0, ..np.clone() };
                 self.count(next, n.end, out);
             }
-            if self.is("other", at) && np.article == Article::Definite {
-                let next = Np { which: Which::Other, extra_score: np.extra_score + 0.9, ..np.clone() };
-                self.count(next, at + 1, out);
+            for (word, which) in [("other", Which::Other), ("plain", Which::Plain)] {
+                if self.is(word, at) && np.article == Article::Definite {
+                    self.count(Np { which, extra_score: np.extra_score + 0.9, ..np.clone() }, at + 1, out);
+                }
             }
         }
         self.count(np, at, out);
@@ -283,6 +288,15 @@ impl Phrases<'_, '_> {
             } else {
                 Head::Left
             };
+            let with = usize::from(self.is("name_with", at + 1) && np.article == Article::Definite);
+            let from = at + 2 + usize::from(self.is("definite", at + 2));
+            for &e in self.chart.names_at.get(from).into_iter().flatten().filter(|_| with == 1) {
+                if let Some(edge) = self.chart.names.get(e) {
+                    #[expect(clippy::cast_precision_loss, reason = "spans are short")]
+                    let words = (edge.end - at) as f32;
+                    out.push(Np { end: edge.end, head: Head::Left, having: Some(e), extra_score: np.extra_score + 0.9 * words, ..np.clone() });
+                }
+            }
             out.push(Np { end: at + 1, head, plural, extra_score: np.extra_score + 0.9, ..np.clone() });
         }
         let alone = np.place.is_some() || np.which != Which::Unsaid || np.count.is_some();

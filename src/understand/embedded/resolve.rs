@@ -70,6 +70,8 @@ pub struct Resolver<'c, 'a> {
     pub wishes: Vec<usize>,
     /// Where the last reading ended.
     pub read_to: usize,
+    /// The same, of those that led to something.
+    acted_to: usize,
     /// Lowest closeness of a name taken.
     pub name_score: f32,
     focus: Option<Target>,
@@ -123,6 +125,7 @@ impl<'c, 'a> Resolver<'c, 'a> {
             absorbed: 0,
             wishes: vec![],
             read_to: 0,
+            acted_to: 0,
             name_score: 1.0,
             focus: None,
             topic: None,
@@ -145,8 +148,14 @@ impl<'c, 'a> Resolver<'c, 'a> {
             let Some(pattern) = self.grammar.patterns.get(edge.pattern) else { continue };
             let bound = after.get(edge.pattern).and_then(|a| a.as_deref()).unwrap_or(&[]);
             let before = self.traces();
+            if self.says_otherwise(self.acted_to, edge.start) {
+                self.correcting = Some(self.entries.len() - 1);
+            }
             self.step(edge, pattern, bound, steps.get(i + 1..).unwrap_or(&[]));
             self.read_to = edge.end;
+            if pattern.does != Some(Does::Nothing) && pattern.weak < 2 {
+                self.acted_to = edge.end;
+            }
             let leads = matches!(pattern.does, None | Some(Does::Stop | Does::Except | Does::Copy));
             if leads && self.traces() == before {
                 self.barren.push((edge.start..edge.end, pattern.means.is_empty()));
@@ -222,6 +231,18 @@ impl<'c, 'a> Resolver<'c, 'a> {
         if self.entries.len() > before {
             self.correcting = None;
         }
+    }
+
+    /// Whether between what was read and what follows there is nothing but a "no": then the one takes the place of the other.
+    fn says_otherwise(&self, from: usize, to: usize) -> bool {
+        let corrects = |i: &usize| self.chart.tokens.get(*i).is_some_and(|t| self.chart.model.phrase.has("corrects", t.id));
+        let said = self.entries.last().is_some_and(|e| e.what != What::Gone && e.weak == 0);
+        said && (from..to).any(|i| corrects(&i)) && (from..to).all(|i| corrects(&i) || self.chart.skip_cost(i) <= 0.0)
+    }
+
+    /// Whether a reading denies something: a "no" or "not" stands in it before the phrase.
+    fn denies(&self, edge: &Edge, np: &Np) -> bool {
+        (edge.start..np.start).any(|i| self.chart.tokens.get(i).is_some_and(|t| self.chart.model.phrase.has("negation", t.id)))
     }
 
     /// Whether words that matter stand between two tokens.

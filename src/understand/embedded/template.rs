@@ -105,6 +105,16 @@ impl Template {
     pub fn matches(&self, atom: &Atom, binds: &mut Vec<(u8, Term)>) -> bool {
         self.name == atom.name && self.args.len() == atom.args.len() && self.args.iter().zip(&atom.args).all(|(s, t)| matches_slot(s, t, binds))
     }
+
+    /// The atom that it is with values for its variables; `None` if something is left open.
+    pub fn filled(&self, binds: &[(u8, Term)]) -> Option<Atom> {
+        let value = |slot: &Slot| match slot {
+            Slot::Term(t) => Some(t.clone()),
+            Slot::Var(v) => binds.iter().find(|b| b.0 == *v).map(|b| b.1.clone()),
+            _ => None,
+        };
+        Some(Atom { name: self.name.clone(), args: self.args.iter().map(value).collect::<Option<_>>()? })
+    }
 }
 
 fn matches_slot(slot: &Slot, term: &Term, binds: &mut Vec<(u8, Term)>) -> bool {

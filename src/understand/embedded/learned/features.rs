@@ -237,6 +237,7 @@ fn properties(chart: &Chart<'_>, m: &Mention, context: &Context) -> Vec<String> 
                 Which::All => "all",
                 Which::Other => "other",
                 Which::Another => "another",
+                Which::Plain => "plain",
             }
         ));
         out.push(format!("plural {} part {}", np.plural, np.part));

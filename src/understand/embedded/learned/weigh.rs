@@ -57,7 +57,6 @@ impl Second {
         let ahead = (self.ours - self.theirs) / (self.mentions as f32 / MENTIONS).max(1.0);
         match confidence {
             c if c <= 0.0 => self.ours > LIKELY_ALONE,
-            c if c >= SURE => false,
             c if c >= LIKELY => ahead > AHEAD_OF_LIKELY,
             _ => ahead > AHEAD_OF_UNSURE,
         }
@@ -78,8 +77,7 @@ impl Embedded {
         let (tokens, _) = self.tokens(text);
         let grammar = self.model.roles.get(&context.role)?;
         let extra = self.extra(context);
-        let chart = Chart::new(&self.model, &self.knowledge, &tokens, &extra, self.hints(context), grammar, self.present(context));
-        Some(f(&chart, grammar))
+        Some(f(&self.chart(&tokens, &extra, context, grammar), grammar))
     }
 
     /// The predicates that the labels of given predicates are read as: the same ones, where labels can express them.
@@ -98,49 +96,58 @@ impl Embedded {
     }
 
     /// How likely each kind of act is, to the second voice; nothing where there is none.
-    pub(in crate::understand::embedded) fn voice(&self, text: &str, context: &Context) -> BTreeMap<String, f32> {
+    pub(in crate::understand::embedded) fn voice(&self, text: &str, context: &Context, chart: &Chart<'_>) -> BTreeMap<String, f32> {
         let learned = self.learned.as_ref().filter(|_| !self.without.contains(&Part::Voice));
         let Some(model) = learned.and_then(|t| t.model.roles.get(&context.role)) else { return BTreeMap::new() };
-        let read = |chart: &Chart<'_>, _: &RoleGrammar| {
-            let said = mentions(chart, &fresh(chart, text));
-            model.voice(chart, &said, context).into_iter().map(|(k, p)| (k.to_owned(), p)).collect()
-        };
-        self.with_chart(text, context, read).unwrap_or_default()
+        let said = mentions(chart, &fresh(chart, text));
+        model.voice(chart, &said, context).into_iter().map(|(k, p)| (k.to_owned(), p)).collect()
     }
 
     /// Lets what was learned read the words too, and returns the reading that stands.
-    pub(in crate::understand::embedded) fn weigh(&self, taught: &Taught, text: &str, context: &Context, heard: Heard) -> Heard {
+    pub(in crate::understand::embedded) fn weigh(
+        &self,
+        taught: &Taught,
+        text: &str,
+        context: &Context,
+        grammar: &RoleGrammar,
+        chart: &Chart<'_>,
+        heard: Heard,
+    ) -> Heard {
         let (Some(model), Some(patterns)) = (taught.model.roles.get(&context.role), taught.patterns.get(&context.role)) else { return heard };
         let nothing = heard.unsure.is_empty() && heard.predicates.iter().all(|a| *a.name == *IRRELEVANT) && heard.confidence <= LIKELY;
+        // Where the patterns are sure what was learned has no say.
+        if !nothing && heard.confidence >= SURE {
+            return heard;
+        }
         // A guess that leaves out what the patterns heard of would lose it silently: there the patterns stand.
         if !nothing && heard.predicates.iter().flat_map(|a| &a.args).any(|t| matches!(t, Term::Str(name) if self.knowledge.names.find(name).is_none())) {
             return heard;
         }
-        let better = self.with_chart(text, context, |chart, grammar| {
-            // A number with a sign is none of the numbers that the labels know.
-            if chart.tokens.iter().any(|t| self.model.phrase.has("minus", t.id)) {
-                return None;
-            }
-            let said = mentions(chart, &fresh_and_said(chart, text, &heard.predicates));
-            let guess = model.guess(chart, &said, context, patterns);
-            let given = labels(chart, &said, &heard.predicates, context);
-            let (mut second, lost) = resolve(chart, grammar, patterns, model, &said, &guess.best, &guess.taken, context);
-            (second.ours, second.theirs) = model.compare(&guess, &given);
-            second.lost = lost;
-            if !second.stands(if nothing { 0.0 } else { heard.confidence }) {
-                return None;
-            }
-            let unsure = if second.unsure.is_empty() { 1.0 } else { 0.5 };
-            let mut out = Heard { by: heard.by, confidence: f64::from(second.name_score * exp(second.ours / 2.0) * unsure), ..Heard::default() };
-            out.confidence = out.confidence.clamp(0.05, 0.95);
-            out.unsure = second.unsure;
-            for (atom, span) in second.out {
-                out.predicates.push(atom);
-                out.words.push(vec![bytes(chart.tokens, &span)]);
-            }
-            Some(out)
-        });
-        better.flatten().unwrap_or(heard)
+        // A number with a sign is none of the numbers that the labels know.
+        if chart.tokens.iter().any(|t| self.model.phrase.has("minus", t.id)) {
+            return heard;
+        }
+        let said = mentions(chart, &fresh_and_said(chart, text, &heard.predicates));
+        let guess = model.guess(chart, &said, context, patterns);
+        let given = labels(chart, &said, &heard.predicates, context);
+        let (mut second, lost) = resolve(chart, grammar, patterns, model, &said, &guess.best, &guess.taken, context);
+        (second.ours, second.theirs) = model.compare(&guess, &given);
+        second.lost = lost;
+        if !second.stands(if nothing { 0.0 } else { heard.confidence }) {
+            return heard;
+        }
+        let unsure = if second.unsure.is_empty() { 1.0 } else { 0.5 };
+        let mut out = Heard { by: heard.by, confidence: f64::from(second.name_score * exp(second.ours / 2.0) * unsure), ..Heard::default() };
+        out.confidence = out.confidence.clamp(0.05, 0.95);
+        out.unsure = second.unsure;
+        let read = |i: usize| said.iter().any(|m| (m.start..m.end).contains(&i));
+        let strange = (0..chart.tokens.len()).filter(|i| chart.strange(*i) && !read(*i));
+        out.uncovered = strange.filter_map(|i| Some(chart.tokens.get(i)?.range.clone())).collect();
+        for (atom, span) in second.out {
+            out.predicates.push(atom);
+            out.words.push(vec![bytes(chart.tokens, &span)]);
+        }
+        out
     }
 }
 

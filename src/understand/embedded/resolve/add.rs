@@ -144,7 +144,7 @@ impl Resolver<'_, '_> {
                 self.tie = None;
             }
         }
-        let combo = self.ledger.open_combo();
+        let combo = self.ledger.open_combo().or_else(|| self.filling(np, edge));
         let picked = match combo.and_then(|c| self.member_pick(np, c)) {
             Some(n) => Picked::One(n),
             None => self.pick(np, items, bonus),
@@ -193,6 +193,18 @@ impl Resolver<'_, '_> {
             }
             Picked::Nothing => {}
         }
+    }
+
+    /// The composed line that the last turn left open, where a name comes next that fills a place of it: a bare name after the line was
+    /// said, any name while its members are being told.
+    fn filling(&self, np: &Np, edge: &Edge) -> Option<usize> {
+        if np.count.is_some() || np.place.is_some() || self.ledger.has_new() {
+            return None;
+        }
+        let joined = edge.start.checked_sub(1).and_then(|i| self.chart.tokens.get(i)).is_some_and(|t| self.chart.model.phrase.has("list", t.id));
+        let bare = np.article != Article::Indefinite && !self.wanted_now(edge) && !joined;
+        let spoken_of = |n: &Name| self.context.last_actions.iter().any(|a| matches!(a.args.last(), Some(Term::Str(s)) if s == n));
+        self.ledger.unfilled(&|item, members| bare && spoken_of(item) || members.iter().any(|m| spoken_of(m)))
     }
 
     /// Whether the words name something of another sort much better.
@@ -276,7 +288,9 @@ impl Resolver<'_, '_> {
             }
             _ => return false,
         }
-        let _ = edge;
+        if let Some(e) = self.entries.get_mut(at) {
+            e.span.end = e.span.end.max(edge.end);
+        }
         true
     }
 

@@ -1,9 +1,9 @@
 //! Changes of items: which instances are meant, and which part of an item.
 
 use super::{Picked, Resolver, What, restates};
-use crate::term::{Name, Term};
+use crate::term::{Atom, Name, Term};
 use crate::understand::embedded::chart::{Bind, Edge};
-use crate::understand::embedded::lines::Target;
+use crate::understand::embedded::lines::{Target, names};
 use crate::understand::embedded::model::Pattern;
 use crate::understand::embedded::phrase::{Article, Head, Np, Which};
 use crate::understand::embedded::template::{Slot, Template};
@@ -18,6 +18,9 @@ impl Resolver<'_, '_> {
             }
             all.ids.truncate(all.ids.len() / 2);
             return all;
+        }
+        if let Some(target) = self.told_apart(np) {
+            return target;
         }
         let changed = self.chart.model.lines.as_ref().map_or(u64::MAX, |l| l.changed | l.items);
         let several = np.plural || matches!(np.which, Which::Both | Which::All);
@@ -69,6 +72,47 @@ impl Resolver<'_, '_> {
                 }
             }
         }
+    }
+
+    /// Instances that are told apart by what was changed in them: "the plain one", "the one with beans", "the bean one", and after a
+    /// change "the other one". `None` where the phrase does not speak so, or nothing tells them apart.
+    fn told_apart(&self, np: &Np) -> Option<Target> {
+        let by_name = |e: usize, held: &dyn Fn(&Name) -> bool| {
+            let named = self.chart.names.get(e)?.candidates.iter().filter_map(|c| self.chart.name(c.name)).find(|n| held(n))?;
+            Some(self.ledger.told_apart(&|changes| changes.iter().flat_map(|c| &c.args).any(|t| names(t, &named))))
+        };
+        let changed = |n: &Name| !self.ledger.told_apart(&|changes| changes.iter().flat_map(|c| &c.args).any(|t| names(t, n))).is_empty();
+        let mut found = match (&np.head, np.which, np.having) {
+            (_, _, Some(e)) => by_name(e, &changed)?,
+            // "The bean one": of something that no item is called.
+            (Head::Name(e), Which::Unsaid, None) if self.chart.names.get(*e).is_some_and(|x| np.end > x.end) => {
+                let item = |n: &Name| self.ledger.holds(n);
+                let called = self.chart.names.get(*e).is_some_and(|x| x.candidates.iter().filter_map(|c| self.chart.name(c.name)).any(|n| item(&n)));
+                if called { None } else { by_name(*e, &changed) }?
+            }
+            (Head::Left | Head::Pronoun(_), Which::Plain, None) => {
+                let touched: Vec<Name> = self.ledger.told_apart(&|changes| !changes.is_empty()).into_iter().map(|x| x.1).collect();
+                let mut plain = self.ledger.told_apart(&|changes| changes.is_empty());
+                plain.retain(|p| touched.contains(&p.1));
+                plain
+            }
+            (Head::Left | Head::Pronoun(_), Which::Other, None) => {
+                let last = self.context.last_actions.iter().rev().find_map(|a| match a.args.as_slice() {
+                    [Term::Const(op), value] => Some(Atom { name: op.clone(), args: vec![value.clone()] }),
+                    _ => None,
+                })?;
+                let touched = self.ledger.told_apart(&|changes| changes.contains(&last));
+                let item = touched.first()?.1.clone();
+                let mut others = self.ledger.told_apart(&|changes| !changes.contains(&last));
+                others.retain(|o| o.1 == item);
+                others
+            }
+            _ => return None,
+        };
+        let item = found.first()?.1.clone();
+        found.retain(|f| f.1 == item);
+        let wanted = np.count.map_or(1, |n| usize::try_from(n).unwrap_or(1));
+        (found.len() == wanted || np.plural).then(|| self.ledger.these(found.into_iter().map(|f| f.0).collect(), item))
     }
 
     /// The item in question: said in this turn, asked about, or the last one that fits the parts.

@@ -4,7 +4,7 @@ use super::{Picked, Resolver, What, to_i32};
 use crate::term::{Atom, Name, Term};
 use crate::understand::embedded::chart::{Bind, Edge};
 use crate::understand::embedded::model::Pattern;
-use crate::understand::embedded::phrase::{Head, Np, Which};
+use crate::understand::embedded::phrase::{Article, Head, Np, Which};
 use crate::understand::embedded::template::{Slot, Template};
 
 impl Resolver<'_, '_> {
@@ -25,8 +25,17 @@ impl Resolver<'_, '_> {
             }
             return;
         };
+        // "No Pepsi" where there is none gives way to whatever else is said; "a Milk, no a Pepsi" corrects.
+        let denied = self.denies(edge, &np);
         if let (Head::Name(_), None) = (&np.head, np.place) {
             match self.pick(&np, items, 0.5) {
+                Picked::One(name) if denied && !self.ledger.holds(&name) => {
+                    let said = self.entries.last().is_some_and(|e| matches!(e.what, What::Line(_) | What::Change { .. }) && e.span.end <= edge.start);
+                    self.correcting = said.then(|| self.entries.len() - 1);
+                    if !self.correct(&name, &np, edge) {
+                        self.take_off(template, &name, np.count.unwrap_or(1), edge, pattern.weak.max(1));
+                    }
+                }
                 Picked::One(name) => {
                     let there = self.ledger.number_of(&name);
                     let n = np.count.unwrap_or(if np.plural || matches!(np.which, Which::Both | Which::All) { there.max(1) as i64 } else { 1 });
@@ -52,6 +61,10 @@ impl Resolver<'_, '_> {
         if groups.is_empty()
             && let Head::Kind(kind) = &np.head
         {
+            if denied {
+                self.absorbed += 1;
+                return;
+            }
             let names = self.ledger.of_kind(self.chart.knowledge, kind);
             self.be_unsure(&np, names);
         }
@@ -302,6 +315,10 @@ impl Resolver<'_, '_> {
                     && let Some(old) = self.ledger.filled_by(line, &name)
                 {
                     return self.swap_member(&old, &name, &np, edge, pattern);
+                }
+                // "And a burrito" is no pick where no place takes one.
+                if pattern.after.is_some() && np.article == Article::Indefinite && self.ledger.slot_for(line, &name).is_none() {
+                    return self.new_line(name, np.count.unwrap_or(1), &np.attributes, edge, pattern.weak);
                 }
                 for _ in 0..np.count.unwrap_or(1).clamp(1, 4) {
                     self.fill(line, &name, &np.attributes, edge, pattern.weak);
