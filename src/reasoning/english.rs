@@ -221,11 +221,12 @@ impl Reader {
         let (mut form, mut goal) = (Form::Truth, Goal::Unread(ask.to_owned()));
         if let Some(s) = sentences(ask).last() {
             let stated = if s.asks { None } else { self.parse("told", s).map(claimed) };
-            let mut found: Vec<(Form, Goal)> = self.asked(s, &context).iter().chain(&stated).map(|m| logic::question(m, &mut context, ask)).collect();
             // Where what was told leaves choices, only what speaks of statements can be looked up in all of them.
-            if theory.told.iter().any(|t| matches!(t.reading, Reading::Formula(_))) {
-                found.sort_by_key(|(_, g)| !matches!(g, Goal::Literals(_) | Goal::Formula(_)));
-            }
+            let formal = theory.told.iter().any(|t| matches!(t.reading, Reading::Formula(_)));
+            let asked = self.asked(s, &context);
+            let mut found: Vec<(Form, Goal)> =
+                asked.iter().chain(&stated).take(if formal { usize::MAX } else { 1 }).map(|m| logic::question(m, &mut context, ask)).collect();
+            found.sort_by_key(|(_, g)| !matches!(g, Goal::Literals(_) | Goal::Formula(_)));
             (form, goal) = found.into_iter().next().unwrap_or_else(|| (Form::Truth, Goal::Unread(s.text.clone())));
         }
         // Options that say something themselves are what is asked about; others name the answer to the question.
@@ -253,10 +254,12 @@ impl Reader {
         self.readings(group, s).first().cloned()
     }
 
-    /// What a sentence may ask: first what speaks most of names that were told.
+    /// What a sentence may ask, in the order of the forms; where the first speaks of what was never told of, first what speaks most of what was.
     fn asked(&self, s: &Sentence, context: &Context) -> Vec<Term> {
         let mut readings = (*self.readings("asked", s)).clone();
-        readings.sort_by_key(|m| std::cmp::Reverse(context.familiar(m)));
+        if readings.first().is_some_and(|m| context.strange(m)) {
+            readings.sort_by_key(|m| std::cmp::Reverse(context.familiar(m)));
+        }
         readings
     }
 

@@ -80,6 +80,15 @@ impl Context {
         out
     }
 
+    /// Whether a meaning speaks of anything that was not told of.
+    pub fn strange(&self, t: &Term) -> bool {
+        match t {
+            Term::Str(s) => !self.known.contains(&s.to_lowercase()),
+            Term::Fun(_, args) => args.iter().any(|a| self.strange(a)),
+            _ => false,
+        }
+    }
+
     /// How many words of a meaning belong to names that were told.
     pub fn familiar(&self, t: &Term) -> usize {
         match t {

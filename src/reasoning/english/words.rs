@@ -166,7 +166,8 @@ impl Known {
         if let Some(s) = self.verbs.get(word).filter(|_| !word.ends_with('s')) {
             return Some(s.clone());
         }
-        let stem = word.strip_suffix("ed").filter(|s| s.len() > 1)?;
+        // `need` and `shed` are no past forms.
+        let stem = word.strip_suffix("ed").filter(|s| s.len() > 1 && !s.ends_with('e') && s.contains(['a', 'e', 'i', 'o', 'u', 'y']))?;
         let last: Vec<char> = stem.chars().rev().take(2).collect();
         Some(match last.as_slice() {
             ['i', ..] => format!("{}y", stem.get(..stem.len() - 1).unwrap_or(stem)),
