@@ -417,3 +417,17 @@ fn conversations_go_as_the_language_says() {
     let failed = wrong.lines().filter(|l| !l.starts_with(' ')).count();
     assert!(wrong.is_empty(), "{failed} of {} fail\n{wrong}", cases.len());
 }
+
+/// The examples' own conversations, mostly in plain words that the embedded translator understands, run by `test --agents`.
+#[test]
+fn conversations_of_the_examples_hold_offline() {
+    let mut seen = 0;
+    for entry in std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/adl")).unwrap() {
+        let folder = entry.unwrap().path();
+        let conversations = folder.join("conversations.yml");
+        let out = run(&["test", conversations.to_str().unwrap(), "--reasoner", "fast", "--agents"], &folder);
+        assert!(out.status.success(), "{}\n{}{}", folder.display(), String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr));
+        seen += 1;
+    }
+    assert!(seen >= 8, "only {seen} examples");
+}
