@@ -28,6 +28,8 @@ pub const SURE: f64 = 0.9;
 const CONTRADICTED: f32 = 0.1;
 /// The same for a costly act.
 const CARRIED: f32 = 0.3;
+/// Below this a costly act on something is asked back although the patterns are sure of it.
+const DENIED: f32 = 0.02;
 /// From which likelihood on the second voice hears something half said.
 const HALF: f32 = 0.5;
 
@@ -43,8 +45,10 @@ struct Clause {
 impl Embedded {
     /// What the words bear out; `sure` if patterns read all of them.
     pub(super) fn gated(&self, text: &str, context: &Context, chart: &Chart<'_>, mut heard: Heard, sure: bool) -> Heard {
-        // What the patterns are sure of needs no second voice.
-        let voice = if sure { BTreeMap::new() } else { self.voice(text, context, chart) };
+        let costly = |a: &Atom| self.model.ontology.is_costly(&context.role, a);
+        // What the patterns are sure of needs no second voice, unless it costs.
+        let asked = !sure || heard.predicates.iter().any(costly);
+        let voice = if asked { self.voice(text, context, chart) } else { BTreeMap::new() };
         let all: Vec<Range<usize>> = vec![0..text.len()];
         let words = std::mem::take(&mut heard.words);
         let mut kept = vec![];
@@ -68,6 +72,7 @@ impl Embedded {
         let costly = self.model.ontology.is_costly(&context.role, act);
         let said = kinds(act).find_map(|k| voice.get(&k)).copied();
         let half = voice.iter().filter(|(k, _)| k.starts_with(ASKED)).map(|v| *v.1).fold(0.0, f32::max);
+        let sure = sure && !(costly && !act.args.is_empty() && said.is_some_and(|p| p < DENIED));
         let half_said = !sure && !act.args.is_empty() && half > HALF && said.is_none_or(|p| p < half);
         let unheard_of = voice.is_empty() || said.is_none();
         let enough = if costly { CARRIED } else { CONTRADICTED };
