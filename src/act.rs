@@ -356,6 +356,8 @@ impl Functions {
         let f = self.by_name.get(&call.function).ok_or_else(|| ActError::Unknown(call.function.clone()))?;
         for i in &f.inputs {
             match call.inputs.get(&i.name) {
+                // To Python nothing is a value like others.
+                Some(Value::Null) if matches!(f.target, Target::Python { .. }) => {}
                 None | Some(Value::Null) if i.required => return Err(ActError::Missing { function: f.name.clone(), input: i.name.clone() }),
                 None | Some(Value::Null) => {}
                 Some(v) => i.admits(v).map_err(|expected| ActError::Type { function: f.name.clone(), input: i.name.clone(), expected })?,

@@ -537,6 +537,7 @@ impl Engine {
 
     /// What the listener says of conditions in free words, now that calls came back; with what the next round is decided on.
     fn settle_conditions(&self, speaker: &Speaker<'_>, going: &mut Going) -> Result<Option<Snapshot>, TurnError> {
+        going.settled.clear();
         let walks = self.domain.program.as_ref().is_some_and(|p| p.walks());
         let asks = if walks { going.heard.by != SCRIPTED } else { self.domain.guards.iter().any(Guard::is_in_words) };
         let Some(text) = going.said.clone().filter(|_| asks) else { return Ok(None) };

@@ -27,6 +27,9 @@ pub struct Question {
     pub results: Vec<String>,
 }
 
+/// How often in one place something may be proposed that is not permitted, before what is usual counts.
+const MOST_REFUSED: usize = 3;
+
 /// What somebody proposes.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Proposal {
@@ -94,7 +97,7 @@ impl Walk<'_> {
     pub(super) fn next_answer<T>(&mut self, ask: &str, may: &[String], read: impl Fn(&Self, &Value) -> Result<T, String>) -> Result<Option<(T, i32)>, Stop> {
         let by = self.own().to_owned();
         self.note(ask, &by);
-        let mut answered = false;
+        let (mut answered, mut refused) = (false, 0);
         for at in 0..self.proposals.len() {
             let Some(p) = self.proposals.get(at).filter(|p| p.ask == ask && (p.by.is_empty() || p.by == by)) else { continue };
             if self.turn.used.contains(&at) {
@@ -109,10 +112,14 @@ impl Walk<'_> {
             }
             match read(self, &give) {
                 Ok(found) => return Ok(Some((found, input))),
-                Err(reason) => self.refuse(ask, &by, &give, &reason),
+                Err(reason) => {
+                    refused += 1;
+                    self.refuse(ask, &by, &give, &reason);
+                }
             }
         }
-        if self.asking && !answered {
+        // Whoever proposed what is not permitted may think again, but not for ever.
+        if self.asking && (!answered || (1..MOST_REFUSED).contains(&refused)) {
             return Err(Stop::Asks(Box::new(self.question(ask, &by, &[], may))));
         }
         Ok(None)

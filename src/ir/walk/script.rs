@@ -55,9 +55,7 @@ impl Walk<'_> {
                 self.call_agent(agent, with)
             }
             StepKind::Call { who: Callee::Block(to), .. } => {
-                if let Some(b) = place_of(blocks, to).map(|_| to) {
-                    self.enter(b.clone(), 0);
-                }
+                self.enter(to);
                 Ok(())
             }
             StepKind::Choose(ways) => self.choose(blocks, &key, ways),
@@ -86,8 +84,10 @@ impl Walk<'_> {
     fn choose(&mut self, blocks: &[Block], key: &str, ways: &[Way]) -> Result<(), Stop> {
         for (n, way) in ways.iter().enumerate() {
             if self.may(&format!("{key}#{n}"), way.tries) && self.holds(&way.guard)? {
-                if let Some(block) = way_to(blocks, &way.to).and_then(|b| blocks.get(b)) {
-                    self.enter(block.name.clone(), 0);
+                match way_to(blocks, &way.to).and_then(|b| blocks.get(b)) {
+                    Some(block) if block.within.is_some() => self.open(block.name.clone()),
+                    Some(block) => self.enter(&block.name),
+                    None => {}
                 }
                 return Ok(());
             }
@@ -95,14 +95,18 @@ impl Walk<'_> {
         Ok(())
     }
 
-    fn enter(&mut self, block: String, next: usize) {
+    /// Enters a block, unless too many are open.
+    fn enter(&mut self, block: &str) {
         if self.too_deep() {
-            self.warn(format!("`{block}` was not entered: too many blocks are open"));
             let own = self.own().to_owned();
-            self.stands.outcomes.insert((own, block), Outcome::error("too deep"));
-            return;
+            self.stands.outcomes.insert((own, block.to_owned()), Outcome::error("too deep"));
+        } else {
+            self.open(block.to_owned());
         }
-        self.stands.frames.last_mut().into_iter().for_each(|top| top.open.push(Open { block: block.clone(), next, last: None }));
+    }
+
+    fn open(&mut self, block: String) {
+        self.stands.frames.last_mut().into_iter().for_each(|top| top.open.push(Open { block: block.clone(), ..Open::default() }));
     }
 
     /// Whether one more agent or block may be opened.
@@ -145,7 +149,7 @@ impl Walk<'_> {
         let Some(top) = self.stands.frames.last() else { return };
         let open = top.open.iter().rposition(|o| o.block == root);
         if open.is_none() && self.too_deep() {
-            return self.enter(root, 0);
+            return self.enter(&root);
         }
         let Some(top) = self.stands.frames.last_mut() else { return };
         let kept = open.unwrap_or(top.open.len());
