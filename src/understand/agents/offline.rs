@@ -86,6 +86,9 @@ impl Offline {
     }
 
     fn route(&self, q: &Question, text: &str) -> Value {
+        if self.is_answered(q) && ["and", "also"].iter().all(|w| word_at(&normal(text), w).is_none()) {
+            return json!("none");
+        }
         let said = telling(text);
         let members: Vec<(&String, &BTreeMap<String, f64>)> = q.may.iter().filter_map(|m| Some((m, self.about.get(m)?))).collect();
         // A word that few of them have tells more.
@@ -103,6 +106,12 @@ impl Offline {
             [(best, one), ..] if *best >= ROUTES => json!(one),
             _ => json!("none"),
         }
+    }
+
+    /// Whether somebody answered these words already.
+    fn is_answered(&self, q: &Question) -> bool {
+        let Some(Body::Team { members, .. }) = self.program.agent(&q.by).map(|a| &a.body) else { return false };
+        members.iter().any(|m| !q.may.contains(&m.agent)) && q.lines.last().is_some_and(|line| line.starts_with("bot: "))
     }
 
     fn extract(&self, q: &Question, text: &str) -> Value {
@@ -251,18 +260,24 @@ fn bag(program: &Program, agent: &Agent, depth: usize) -> BTreeMap<String, f64> 
     out
 }
 
-/// Whether the words say one of these phrases.
-fn claims(phrases: &[String], text: &str) -> bool {
+/// How much of one of these phrases the words say, 0 to 1.
+fn claimed(phrases: &[String], text: &str) -> f64 {
     let (n, said, signals) = (normal(text), telling(text), Signals::of(text));
     let denies = |t: &str| words(t).iter().any(|w| HEARING.words.negations.has(w) || w.ends_with("n't"));
-    phrases.iter().any(|phrase| {
+    let of = |phrase: &String| {
         let p = normal(phrase);
         let (own, of) = (telling(phrase), Signals::of(phrase));
         let agrees = of.has("affirm") && own.len() <= 1 && signals.has("affirm") && !signals.has("refuse");
         let refuses = of.has("deny") && own.len() <= 1 && signals.has("deny");
         let shared = share(own.intersection(&said).count(), own.len());
-        word_at(&n, p.trim_end_matches(['.', '!', '?'])).is_some() || agrees || refuses || shared >= CLAIMS && denies(&p) == denies(&n)
-    })
+        let whole = word_at(&n, p.trim_end_matches(['.', '!', '?'])).is_some() || agrees || refuses;
+        match (whole, denies(&p) == denies(&n)) {
+            (true, _) => 1.0,
+            (false, true) => shared,
+            (false, false) => 0.0,
+        }
+    };
+    phrases.iter().map(of).fold(0.0, f64::max)
 }
 
 fn pattern(text: &str) -> Option<Regex> {
@@ -313,6 +328,9 @@ fn as_written(text: &str, plain: &str) -> String {
     low.find(plain).and_then(|at| text.get(at..at + plain.len())).unwrap_or(plain).to_owned()
 }
 
+/// Words that stand for any value, by their roots.
+const NO_VALUES: [&str; 8] = ["someth", "anyth", "everyth", "noth", "all", "it", "that", "this"];
+
 /// What an answer says, when this was asked for.
 fn answer_to(arg: &Arg, text: &str, n: &str) -> Option<Value> {
     const COUNTS: [&str; 17] = [
@@ -320,7 +338,7 @@ fn answer_to(arg: &Arg, text: &str, n: &str) -> Option<Value> {
         "budget", "year",
     ];
     let signals = Signals::of(text);
-    if signals.has("greeting_only") || signals.has("question") || LEAVES.as_ref().is_some_and(|l| l.is_match(n)) {
+    if signals.has("greeting_only") || signals.has("question") || signals.has("bye") || LEAVES.as_ref().is_some_and(|l| l.is_match(n)) {
         return None;
     }
     let name = name_words(&arg.name);
@@ -339,17 +357,22 @@ fn answer_to(arg: &Arg, text: &str, n: &str) -> Option<Value> {
     let lead = LEADS.as_ref().and_then(|l| l.find(text)).map_or(0, |m| m.end());
     let value = text.get(lead..)?.trim().trim_end_matches(['.', '!', ',', ';']);
     let value = value.strip_suffix(" please").unwrap_or(value).trim_end_matches([',', ' ']);
-    (!value.is_empty() && value.split_whitespace().count() <= 12).then(|| json!(value))
+    let said = words(value).into_iter().filter(|w| !HEARING.words.empty.has(w)).map(|w| root(&stem(&w)));
+    let tells: BTreeSet<String> = said.filter(|w| !NO_VALUES.contains(&w.as_str())).collect();
+    let own: BTreeSet<String> = name.iter().map(|w| root(&stem(w))).collect();
+    (!tells.is_subset(&own) && value.split_whitespace().count() <= 12).then(|| json!(value))
 }
 
 impl Advise for Offline {
     fn advise(&self, questions: &[Question], in_this: &Situation) -> Vec<Option<Value>> {
         let text = in_this.message.as_str();
         let opened = text.trim() == "/init";
+        // Of several phrases the words say the nearest.
+        let best = questions.iter().filter(|q| q.ask == "intent").map(|q| claimed(&q.about, text)).fold(CLAIMS, f64::max);
         let of = |q: &Question| match q.ask.as_str() {
             "route" => Some(self.route(q, text)),
             "extract" => Some(self.extract(q, text)),
-            "intent" => Some(json!(claims(&q.about, text))),
+            "intent" => Some(json!(claimed(&q.about, text) >= best)),
             "judge" => {
                 let known = q.args.iter().filter(|(_, v)| !v.is_null()).map(|(k, v)| format!("{k} = {v}")).collect::<Vec<_>>().join("\n");
                 let condition = q.about.first().cloned().unwrap_or_default();
@@ -373,7 +396,7 @@ mod tests {
 
     #[test]
     fn phrases_are_claimed_in_other_words() {
-        let says = |phrase: &str, text: &str| claims(&[phrase.to_owned()], text);
+        let says = |phrase: &str, text: &str| claimed(&[phrase.to_owned()], text) >= CLAIMS;
         assert!(says("I want to cancel my booking", "please cancel the booking"));
         assert!(!says("I want to cancel my booking", "don't cancel the booking"));
         assert!(says("Yes", "yeah sure") && says("No", "no thanks") && !says("Yes", "no thanks"));
