@@ -39,7 +39,12 @@ pub fn shown(record: &TurnRecord, why: bool) -> Value {
             out.take(name, args);
         }
     }
-    let bot: Vec<&str> = record.actions.iter().filter(|a| &*a.name == "say").filter_map(|a| a.args.first()?.as_name()).collect();
+    let mut bot: Vec<&str> = record.actions.iter().filter(|a| &*a.name == "say").filter_map(|a| a.args.first()?.as_name()).collect();
+    // A turn that broke off was ended first; what it still had to say stands before this one's text.
+    let own = bot.join(" ");
+    if let Some(left) = record.text.strip_suffix(own.as_str()).map(str::trim).filter(|left| !left.is_empty()) {
+        bot.insert(0, left);
+    }
     let refused = record.refused.iter().map(|r| json!({ "give": r.text, "reason": r.message }));
     out.refused.extend(refused);
     let mut shown = json!({
