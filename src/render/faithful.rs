@@ -111,6 +111,7 @@ impl Faithful {
             clauses: Clauses::new(says, tone, template, &self.names, &self.grammar, &self.words.currency),
             drafts: drafts.iter().map(|(of, text)| (mask(of), text.clone())).collect(),
             drafted: drafts.iter().flat_map(|(_, text)| sentences(text)).map(|s| words::tokens(&s)).collect(),
+            silent: self.grammar.silent(says),
             bound: vec![],
             states: vec![State::default()],
             held: vec![],
@@ -141,6 +142,8 @@ pub struct Checker {
     drafts: Vec<(Mask, String)>,
     /// The words of each of them.
     drafted: Vec<words::Phrase>,
+    /// Actions that need no words.
+    silent: Mask,
     /// Who says the first of these as the template does must say the second too.
     bound: Vec<(Mask, Mask)>,
     states: Vec<State>,
@@ -223,7 +226,12 @@ impl Checker {
 
     /// Whether every sentence of the draft is said wholly or not at all.
     fn closed(&self, state: &State) -> bool {
-        self.may_end(state) && self.drafts.iter().all(|(of, _)| matches!(state.said & of, s if s == 0 || s == *of))
+        self.may_end(state) && self.drafts.iter().all(|(of, _)| state.said & of == 0 || self.whole(state.said, *of))
+    }
+
+    /// Whether all that needs words of a sentence of the draft is said.
+    fn whole(&self, said: Mask, of: Mask) -> bool {
+        (said | self.silent) & of == of
     }
 
     fn may_end(&self, state: &State) -> bool {
@@ -238,7 +246,7 @@ impl Checker {
         if self.spoken.is_empty() {
             return Err(Violation::Empty);
         }
-        let whole = |s: &&State| self.may_end(s) && self.drafts.iter().all(|(of, _)| s.said & of == *of);
+        let whole = |s: &&State| self.may_end(s) && self.drafts.iter().all(|(of, _)| self.whole(s.said, *of));
         match self.states.iter().find(whole) {
             Some(_) => Ok(()),
             None => Err(Violation::Missing(self.rest())),
@@ -248,7 +256,7 @@ impl Checker {
     /// What the draft still has to say after the released sentences.
     pub fn rest(&self) -> String {
         let said = self.states.first().map_or(0, |s| s.said);
-        self.drafts.iter().filter(|(of, _)| said & of != *of).map(|(_, text)| text.as_str()).collect::<Vec<_>>().join(" ")
+        self.drafts.iter().filter(|(of, _)| !self.whole(said, *of)).map(|(_, text)| text.as_str()).collect::<Vec<_>>().join(" ")
     }
 
     /// Whether a fault was found; nothing more is released then.

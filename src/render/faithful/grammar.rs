@@ -28,6 +28,9 @@ struct File {
     /// Actions whose first variable only counts: equal ones are one thing said so many times.
     #[serde(default)]
     merge: Vec<String>,
+    /// Actions that need no words: an acknowledgement, where something else is said.
+    #[serde(default)]
+    silent: Vec<String>,
     /// Words that assert nothing wherever they stand: they may be put between the words of every phrase.
     #[serde(default)]
     filling: String,
@@ -83,6 +86,7 @@ pub struct Grammar {
     rules: Vec<Rule>,
     merge: Vec<Pattern>,
     filling: Arc<Among>,
+    silent: Vec<Pattern>,
     /// Words that deny.
     pub denying: BTreeSet<String>,
     /// These, and words that refuse or take away.
@@ -116,6 +120,9 @@ impl Grammar {
                     match among(&filled(&file.filling, &shared)) {
                         Ok(more) => more.into_iter().for_each(|(first, runs)| Arc::make_mut(&mut grammar.filling).entry(first).or_default().extend(runs)),
                         Err(problem) => wrong(&file.filling, problem),
+                    }
+                    for text in &file.silent {
+                        Pattern::parse(text).map_or_else(|e| wrong(text, e.into()), |p| grammar.silent.push(p));
                     }
                     for text in &file.merge {
                         Pattern::parse(text).map_or_else(|e| wrong(text, e.into()), |p| grammar.merge.push(p));
@@ -182,6 +189,12 @@ impl Grammar {
             }
         }
         ground
+    }
+
+    /// The actions that need no words.
+    pub fn silent(&self, says: &[Say]) -> Mask {
+        let silent = |say: &Say| self.silent.iter().any(|p| p.matches_atom(&say.action, &mut vec![]));
+        says.iter().enumerate().filter(|(_, say)| silent(say)).fold(0, |mask, (at, _)| mask | 1 << at)
     }
 
     /// Equal instances of a thing under the name of the first.
