@@ -37,7 +37,10 @@ impl Templates {
         let mut out = vec![];
         for (at, rule) in self.rules.iter().enumerate() {
             let places = self.places(&rule.output);
-            if places.is_empty() {
+            // What answers an input is said with it: a rule below those that know the input is there for records cut short.
+            let meets = |other: &Rule| other.actions.iter().any(|p| rule.actions.iter().any(|q| p.meets(q)));
+            let backstop = rule.inputs.is_empty() && self.rules.iter().take(at).any(|r| !r.inputs.is_empty() && meets(r));
+            if places.is_empty() || backstop {
                 continue;
             }
             let roles: Vec<&Name> = if rule.roles.is_empty() { ontology.roles.keys().collect() } else { rule.roles.iter().collect() };
