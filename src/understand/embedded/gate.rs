@@ -72,7 +72,8 @@ impl Embedded {
         let costly = self.model.ontology.is_costly(&context.role, act);
         let said = kinds(act).find_map(|k| voice.get(&k)).copied();
         let half = voice.iter().filter(|(k, _)| k.starts_with(ASKED)).map(|v| *v.1).fold(0.0, f32::max);
-        let sure = sure && !(costly && !act.args.is_empty() && said.is_some_and(|p| p < DENIED));
+        let of_something = act.args.iter().any(|a| matches!(a, Term::Str(_)));
+        let sure = sure && !(costly && of_something && said.is_some_and(|p| p < DENIED));
         let half_said = !sure && !act.args.is_empty() && half > HALF && said.is_none_or(|p| p < half);
         let unheard_of = voice.is_empty() || said.is_none();
         let enough = if costly { CARRIED } else { CONTRADICTED };
