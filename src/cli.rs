@@ -10,6 +10,8 @@ mod common;
 mod eval;
 mod facts;
 mod flow;
+#[cfg(feature = "serve")]
+mod mcp;
 mod paraphrase;
 mod refine;
 mod replay;
@@ -77,6 +79,9 @@ enum Command {
     /// Serve conversations over HTTP.
     #[cfg(feature = "serve")]
     Serve(serve::Arguments),
+    /// Hold a conversation as tools of the Model Context Protocol, on standard input and output.
+    #[cfg(feature = "serve")]
+    Mcp(mcp::Arguments),
     /// Make, rotate, revoke and list operators' tokens for a service.
     #[cfg(feature = "serve")]
     Token(token::Arguments),
@@ -129,6 +134,8 @@ fn run(command: Command) -> Result<bool, common::Failure> {
         Command::Serve(a) => serve::run(&a),
         #[cfg(feature = "serve")]
         Command::Token(a) => token::run(&a),
+        #[cfg(feature = "serve")]
+        Command::Mcp(a) => mcp::run(&a),
         Command::Replay(a) => replay::run(&a),
     }
 }

@@ -6,12 +6,18 @@
 pub mod access;
 mod agents;
 mod asked;
+mod completions;
 mod console;
+mod edge;
 mod error;
 mod events;
 mod flows;
 mod forks;
 mod health;
+pub mod limits;
+mod listen;
+mod mcp;
+mod openapi;
 mod sessions;
 mod sites;
 mod times;
@@ -21,18 +27,23 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::Router;
+use axum::middleware::from_fn_with_state;
 use axum::routing::{get, post};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, watch};
 
 use crate::facts::CommitRule;
 use crate::turn::Engine;
 use crate::turn::shares::Shares;
+
+pub use edge::Rates;
+pub use listen::Connections;
 
 use access::Keys;
 use error::ApiError;
 use events::Events;
 use forks::Forks;
 use health::Counts;
+use limits::{Limits, UnderWay};
 use times::Times;
 
 /// What an operator may choose.
@@ -44,12 +55,26 @@ pub struct Config {
     pub sites: Vec<String>,
     /// The store's commit rule, for turns that are taken again.
     pub rule: CommitRule,
-    /// How many requests may wait for the deciding threads; more are told to come back.
+    /// How many requests are at work at once; each holds a thread, while it waits for a model or a function too.
+    pub threads: usize,
+    /// How many requests may be at work or wait for it; more are told to come back.
     pub queue: usize,
+    /// The same for one session.
+    pub session_queue: usize,
     /// How long a conversation's token holds, in milliseconds.
     pub session_millis: i64,
     /// Longest body of a request, in bytes.
     pub body: usize,
+    /// How often each sender may ask.
+    pub rates: Rates,
+    /// How many connections there may be, and how long they may take.
+    pub connections: Connections,
+    /// Further names that the service is called by, beside the loopback's.
+    pub hosts: Vec<String>,
+    /// Origins of other sites whose pages may ask.
+    pub origins: Vec<String>,
+    /// Whether a proxy of one's own stands before it, which says where requests come from.
+    pub proxy: bool,
 }
 
 impl Default for Config {
@@ -58,9 +83,16 @@ impl Default for Config {
             listen: SocketAddr::from(([127, 0, 0, 1], 8080)),
             sites: vec!["main".to_owned()],
             rule: CommitRule::default(),
+            threads: 64,
             queue: 256,
+            session_queue: 8,
             session_millis: 12 * 3_600_000,
             body: 65_536,
+            rates: Rates::default(),
+            connections: Connections::default(),
+            hosts: vec![],
+            origins: vec![],
+            proxy: false,
         }
     }
 }
@@ -75,14 +107,16 @@ pub struct Service {
     counts: Counts,
     times: Times,
     shares: tracing::Dispatch,
+    limits: Limits,
+    under_way: UnderWay,
     deciding: Semaphore,
     waiting: Semaphore,
+    stopping: watch::Sender<bool>,
 }
 
 impl Service {
     /// A service for an engine.
     pub fn new(engine: Engine, keys: Keys, config: Config) -> Arc<Self> {
-        let cores = std::thread::available_parallelism().map_or(2, usize::from);
         Arc::new(Self {
             engine: Arc::new(engine),
             keys,
@@ -91,8 +125,11 @@ impl Service {
             counts: Counts::default(),
             times: Times::default(),
             shares: tracing::Dispatch::new(Shares::beside()),
-            deciding: Semaphore::new(cores),
+            limits: Limits::default(),
+            under_way: UnderWay::default(),
+            deciding: Semaphore::new(config.threads),
             waiting: Semaphore::new(config.queue),
+            stopping: watch::channel(false).0,
             config,
         })
     }
@@ -100,6 +137,17 @@ impl Service {
     /// Milliseconds since 1970, by the engine's clock.
     fn now(&self) -> i64 {
         self.engine.options().clock.now()
+    }
+
+    /// Whether the service is about to end.
+    fn stopping(&self) -> bool {
+        *self.stopping.borrow()
+    }
+
+    /// Waits until the service is about to end.
+    fn stopped(&self) -> impl Future<Output = ()> + use<> {
+        let mut told = self.stopping.subscribe();
+        async move { drop(told.wait_for(|stopping| *stopping).await) }
     }
 
     /// Work that computes or reads the store, on one of the deciding threads; who finds too many waiting comes back later.
@@ -123,12 +171,17 @@ pub fn router(service: Arc<Service>) -> Router {
         .route("/v1/source", get(console::source))
         .route("/v1/flows", get(flows::list))
         .route("/v1/flows/{flow}/sessions", post(flows::open))
+        .route("/openapi.json", get(openapi::document))
+        .route("/mcp", post(mcp::post))
+        .route("/v1/models", get(completions::models))
+        .route("/v1/chat/completions", post(completions::complete))
         .route("/v1/agents", get(agents::list))
         .route("/v1/agents/{agent}/drawing", get(agents::drawing))
         .route("/v1/sites/{site}/sessions", post(sessions::open).get(sessions::list))
         .route("/v1/sites/{site}/facts", get(sites::facts))
         .route("/v1/sites/{site}/events", get(events::events))
         .route("/v1/sites/{site}/unheard", get(sites::unheard))
+        .route("/v1/sites/{site}/audit", get(sites::audit))
         .route("/v1/sessions/{session}", get(sessions::state))
         .route("/v1/sessions/{session}/facts", get(sessions::facts))
         .route("/v1/sessions/{session}/history", get(sessions::history))
@@ -143,14 +196,18 @@ pub fn router(service: Arc<Service>) -> Router {
         .route("/v1/sessions/{session}/fork", post(forks::fork))
         .fallback(error::no_such_place)
         .method_not_allowed_fallback(error::no_such_method)
-        .layer(axum::extract::DefaultBodyLimit::max(service.config.body))
+        .layer(from_fn_with_state(service.clone(), edge::edge))
         .with_state(service)
 }
 
-/// Listens until `stop`; `ready` is told the address.
-pub async fn serve(service: Arc<Service>, ready: impl FnOnce(SocketAddr), stop: impl Future<Output = ()> + Send + 'static) -> std::io::Result<()> {
+/// Listens until `stop`, then lets running requests finish; `ready` is told the address. Whether they finished in time.
+pub async fn serve(service: Arc<Service>, ready: impl FnOnce(SocketAddr), stop: impl Future<Output = ()>) -> std::io::Result<bool> {
     let listener = tokio::net::TcpListener::bind(service.config.listen).await?;
     ready(listener.local_addr()?);
-    let app = router(service).into_make_service_with_connect_info::<SocketAddr>();
-    axum::serve(listener, app).with_graceful_shutdown(stop).await
+    let (app, connections) = (router(service.clone()), service.config.connections);
+    let stop = async {
+        stop.await;
+        service.stopping.send_replace(true);
+    };
+    Ok(listen::listen(listener, app, connections, stop).await)
 }

@@ -2,10 +2,11 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use super::common::{Calls, Failure, Listen, Place};
 use crate::serve::access::{Keys, New};
-use crate::serve::{Config, Service, serve};
+use crate::serve::{Config, Connections, Rates, Service, serve};
 
 /// Arguments of `serve`.
 #[derive(clap::Args)]
@@ -28,6 +29,31 @@ pub struct Arguments {
     /// The file of tokens; otherwise beside the store, or for a store in memory none that outlives the process.
     #[arg(long, value_name = "FILE")]
     tokens: Option<PathBuf>,
+    /// A name that the service is called by, beside the loopback's; may be given several times. Needed where it listens on the loopback behind a
+    /// proxy that hands names on.
+    #[arg(long, value_name = "NAME")]
+    host: Vec<String>,
+    /// An origin whose pages may ask from a browser; may be given several times.
+    #[arg(long, value_name = "ORIGIN")]
+    allow_origin: Vec<String>,
+    /// A proxy of one's own stands before it: requests come from where its X-Forwarded-For says.
+    #[arg(long)]
+    behind_proxy: bool,
+    /// How many requests are at work at once, each on a thread of its own.
+    #[arg(long, default_value_t = 64)]
+    threads: usize,
+    /// How many requests may be at work or wait for it; more are told to come back.
+    #[arg(long, default_value_t = 256)]
+    queue: usize,
+    /// How many connections there may be at once.
+    #[arg(long, default_value_t = 4096)]
+    connections: usize,
+    /// How many requests a second a token may send, with five times that at once; an address may send two and a half times that. 0: as many as it likes.
+    #[arg(long, default_value_t = 20)]
+    rate: u32,
+    /// How long running requests have to finish when the service is asked to end, in seconds.
+    #[arg(long, default_value_t = 20)]
+    drain: u64,
     /// Make a token of a day for every role that needs one, and print it.
     #[arg(long)]
     demo: bool,
@@ -58,7 +84,20 @@ pub fn run(a: &Arguments) -> Result<bool, Failure> {
             tokens.push((role.to_string(), token));
         }
     }
-    let config = Config { listen: a.address, sites, rule: a.place.rule(), ..Config::default() };
+    let usual = Config::default();
+    let config = Config {
+        listen: a.address,
+        sites,
+        rule: a.place.rule(),
+        threads: a.threads.max(1),
+        queue: a.queue.max(1),
+        connections: Connections { most: a.connections.max(1), drain: Duration::from_secs(a.drain), ..usual.connections },
+        rates: Rates::of(a.rate),
+        hosts: a.host.clone(),
+        origins: a.allow_origin.clone(),
+        proxy: a.behind_proxy,
+        ..usual
+    };
     let service = Service::new(engine, keys, config);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let ready = |at: SocketAddr| {
@@ -73,7 +112,8 @@ pub fn run(a: &Arguments) -> Result<bool, Failure> {
             println!("console: http://{at}/");
         }
     };
-    runtime.block_on(serve(service, ready, asked_to_end()))?;
+    let finished = runtime.block_on(serve(service, ready, asked_to_end()))?;
+    println!("{}", if finished { "ended" } else { "ended; some requests did not finish in time and can be sent again" });
     Ok(true)
 }
 

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::Service;
 use super::access::Bearer;
 use super::error::ApiError;
+use super::sessions::Place;
 use crate::facts::SessionKey;
 use crate::term::Atom;
 use crate::turn::answers::{told, what_if_shown, why_not_shown};
@@ -34,16 +35,32 @@ impl Service {
     ) -> Result<T, ApiError> {
         self.work(move |service| {
             let place = service.place(&bearer, &id)?;
-            let turns = place.turns()?;
-            let Some(entry) = turns.iter().find(|e| e.turn().is_some_and(|t| t.turn == turn)) else {
-                return Err(ApiError::missing(format!("the session took {} turns", turns.len()), "ask about one of them"));
-            };
-            let options = Options { remember: true, explain, ..service.engine.options().clone() };
-            let store = place.engine.store();
-            let (replay, taken) = again(place.engine.domain(), &**store, &place.key.site, entry, service.config.rule, options)?;
-            question(replay.engine(), &place.key, &taken.is?)
+            service.ask_place(&place, turn, explain, question)
         })
         .await?
+    }
+
+    /// The same, on a deciding thread already.
+    fn ask_place<T>(
+        &self,
+        place: &Place,
+        turn: u64,
+        explain: bool,
+        question: impl FnOnce(&Engine, &SessionKey, &TurnRecord) -> Result<T, ApiError>,
+    ) -> Result<T, ApiError> {
+        let turns = place.turns()?;
+        let Some(entry) = turns.iter().find(|e| e.turn().is_some_and(|t| t.turn == turn)) else {
+            return Err(ApiError::missing(format!("the session took {} turns", turns.len()), "ask about one of them"));
+        };
+        let options = Options { remember: true, explain, ..self.engine.options().clone() };
+        let store = place.engine.store();
+        let (replay, taken) = again(place.engine.domain(), &**store, &place.key.site, entry, self.config.rule, options)?;
+        question(replay.engine(), &place.key, &taken.is?)
+    }
+
+    /// A turn's record with the proof of each action.
+    pub(super) fn proofs(&self, place: &Place, turn: u64) -> Result<Value, ApiError> {
+        self.ask_place(place, turn, true, |engine, _, record| Ok(told(record, engine)))
     }
 }
 
@@ -102,7 +119,7 @@ pub async fn holds(State(service): State<Arc<Service>>, bearer: Bearer, Path(id)
 
 /// What would come of saying something now.
 pub async fn what_if_now(State(service): State<Arc<Service>>, bearer: Bearer, Path(id): Path<String>, Query(q): Query<Asked>) -> Result<Json<Value>, ApiError> {
-    let predicates = q.predicates.ok_or_else(|| ApiError::bad("if what were said?", "ask with ?predicates=order(\"Pepsi\",1)"))?;
+    let predicates = q.predicates.ok_or_else(|| ApiError::bad("if what were said?", "ask with ?predicates=PREDICATES"))?;
     let found = service.work(move |service| {
         let place = service.place(&bearer, &id)?;
         Ok::<_, ApiError>(what_if_shown(&place.engine, &place.key, &place.speaker()?, &predicates)?)

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use axum::extract::{Path, State};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
-use futures_util::stream;
+use futures_util::{StreamExt, stream};
 use serde_json::{Value, json};
 use tokio::sync::broadcast::{self, error::RecvError};
 
@@ -66,9 +66,11 @@ pub async fn events(State(service): State<Arc<Service>>, bearer: Bearer, Path(si
         Bearer::Speaker(c) => (c.session.clone(), false),
         _ => (String::new(), bearer.observes()),
     };
+    service.serves(&site)?;
     let receiver = service.events.of(&site).subscribe();
     let sees = move |h: &Happened| h.public || all || h.session == own;
     let first = stream::iter([event("hello", &json!({ "site": site }))]);
+    let stopped = service.stopped();
     let rest = stream::unfold((receiver, sees), |(mut receiver, sees)| async move {
         loop {
             let told: Result<Event, _> = match receiver.recv().await {
@@ -80,5 +82,5 @@ pub async fn events(State(service): State<Arc<Service>>, bearer: Bearer, Path(si
             return Some((told, (receiver, sees)));
         }
     });
-    Ok(Sse::new(futures_util::StreamExt::chain(first, rest)).keep_alive(KeepAlive::default()).into_response())
+    Ok(Sse::new(first.chain(rest).take_until(stopped)).keep_alive(KeepAlive::default()).into_response())
 }

@@ -7,12 +7,13 @@ use std::time::Duration;
 
 use axum::Json;
 use axum::extract::State;
-use axum::http::header;
+use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 
 use super::Service;
 use super::error::ApiError;
+use crate::turn::TurnRecord;
 
 /// A number that only grows.
 #[derive(Debug, Default)]
@@ -37,24 +38,39 @@ const BOUNDS: [u64; 12] = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 5000, 60_00
 pub struct Counts {
     /// Sessions opened.
     pub sessions: Count,
+    /// Requests that were told to come back.
+    pub limited: Count,
     turns: Count,
     failed: Count,
+    asked: Count,
+    tokens: Count,
+    micro_usd: Count,
+    answers: [Count; 5],
     micros: Count,
     buckets: [Count; BOUNDS.len()],
 }
 
 impl Counts {
     /// Counts a turn.
-    pub fn turn(&self, took: Duration, taken: bool) {
-        if !taken {
-            self.failed.add(1);
-            return;
+    pub fn turn(&self, took: Duration, taken: Option<&TurnRecord>) {
+        let Some(record) = taken else { return self.failed.add(1) };
+        if let Some(models) = &record.models {
+            self.asked.add(u64::from(models.turn.calls));
+            self.tokens.add(models.turn.input.saturating_add(models.turn.output));
+            self.micro_usd.add(models.turn.micro_usd);
         }
         self.turns.add(1);
         self.micros.add(u64::try_from(took.as_micros()).unwrap_or(u64::MAX));
         let millis = took.as_millis();
         for (bucket, _) in self.buckets.iter().zip(BOUNDS).filter(|(_, bound)| millis < u128::from(*bound)) {
             bucket.add(1);
+        }
+    }
+
+    /// Counts an answer by the first digit of its status.
+    pub fn answer(&self, status: StatusCode) {
+        if let Some(count) = self.answers.get(usize::from(status.as_u16() / 100).saturating_sub(1)) {
+            count.add(1);
         }
     }
 
@@ -66,6 +82,10 @@ impl Counts {
         let audited = service.engine.audited();
         one("duologue_sessions_opened_total", "counter", "Sessions opened.", &self.sessions.get());
         one("duologue_turns_failed_total", "counter", "Turns that were not taken.", &self.failed.get());
+        one("duologue_requests_limited_total", "counter", "Requests that were told to come back.", &self.limited.get());
+        one("duologue_model_calls_total", "counter", "Requests to models.", &self.asked.get());
+        one("duologue_model_tokens_total", "counter", "Tokens of models, in and out.", &self.tokens.get());
+        one("duologue_model_micro_usd_total", "counter", "Cost of models in micro-dollars.", &self.micro_usd.get());
         one(
             "duologue_requests_waiting",
             "gauge",
@@ -75,6 +95,11 @@ impl Counts {
         one("duologue_audits_confirmed_total", "counter", "Decisions that clingo agreed with after the reply.", &audited.confirmed);
         one("duologue_audits_differed_total", "counter", "Decisions that clingo did not agree with.", &audited.differed);
         one("duologue_audits_left_out_total", "counter", "Decisions that were not audited.", &audited.left_out);
+        let name = "duologue_answers_total";
+        let _ = writeln!(out, "# HELP {name} Answers by class of status.\n# TYPE {name} counter");
+        for (class, count) in (1..).zip(&self.answers) {
+            let _ = writeln!(out, "{name}{{status=\"{class}xx\"}} {}", count.get());
+        }
         let name = "duologue_turn_seconds";
         let _ = writeln!(out, "# HELP {name} Time of a turn.\n# TYPE {name} histogram");
         for (bucket, bound) in self.buckets.iter().zip(BOUNDS) {
@@ -93,6 +118,12 @@ pub async fn healthz() -> Json<Value> {
 
 /// The store answers.
 pub async fn readyz(State(service): State<Arc<Service>>) -> Result<Json<Value>, ApiError> {
+    if service.stopping() {
+        return Err(ApiError {
+            retry_after: Some(5),
+            ..ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "stopping", "the service is about to end", "ask another one")
+        });
+    }
     let sites = service.work(|service| service.engine.store().sites()).await??;
     Ok(Json(json!({ "status": "ready", "sites": sites.len() })))
 }

@@ -101,6 +101,34 @@ impl Place {
         Ok(turns.into_iter().filter(|e| e.turn().map(|t| t.epoch) == epoch).collect())
     }
 
+    /// Where it stands: what `step` calls its state, beside what the rules show of it.
+    pub fn state(&self, id: &str) -> Result<Value, ApiError> {
+        let last = self.turns()?.last().map(|e| self.record(e)).transpose()?;
+        let domain = self.engine.domain();
+        let (view, role) = last.as_ref().map_or((vec![], self.role.clone()), |r| (r.view.clone(), r.role.clone()));
+        Ok(json!({
+            "session": id,
+            "site": self.key.site.to_string(),
+            "role": role,
+            "branch": self.branch,
+            "turn": last.as_ref().map_or(0, |r| r.turn),
+            "ended": last.as_ref().and_then(|r| r.ended.clone()),
+            "asked": last.as_ref().map(|r| r.actions.clone()).unwrap_or_default(),
+            "state": domain.ontology.view.shown(&view),
+            "lines": domain.ontology.view.text(&view).unwrap_or_default(),
+            "view": view,
+        }))
+    }
+
+    /// Its facts, or what it sees of its site.
+    pub fn facts(&self, scope: Scope, all: bool) -> Result<Value, ApiError> {
+        let facts = match self.engine.store().facts(scope, &self.key) {
+            Err(StoreError::UnknownSite(_)) => vec![],
+            other => other?,
+        };
+        Ok(json!({ "scope": scope, "facts": told(&self.engine, &facts, all) }))
+    }
+
     /// What a log entry records.
     pub fn record(&self, entry: &Entry) -> Result<TurnRecord, ApiError> {
         Ok(from_entry(entry, &self.engine.domain().ontology.view)?)
@@ -142,7 +170,10 @@ pub async fn open(State(service): State<Arc<Service>>, bearer: Bearer, Path(site
                     _ => ApiError::forbidden(format!("this token does not open conversations as `{role}`"), help),
                 });
             }
-            let session = super::access::random(12).map_err(|e| ApiError::internal(&e.to_string()))?;
+            let random = super::access::random(12).map_err(|e| ApiError::internal(&e.to_string()))?;
+            // The log tells by its sessions' names which token changed something.
+            let session = if let (Bearer::Operator(t), false) = (&bearer, anybody) { format!("{}-{random}", t.id) } else { random };
+            tracing::info!(target: "audit", site, role, session, "a session was opened");
             let mut opened = service.opened(&site, &session, &role, if anybody { &Bearer::Nobody } else { &bearer });
             let greeting = service.engine.domain().ontology.roles.get(role.as_str()).map(|r| r.greeting.clone()).unwrap_or_default();
             if let Some(map) = opened.as_object_mut() {
@@ -164,27 +195,7 @@ pub async fn list(State(service): State<Arc<Service>>, bearer: Bearer, Path(site
 
 /// Where a conversation stands: what `step` calls its state, beside what the rules show of it.
 pub async fn state(State(service): State<Arc<Service>>, bearer: Bearer, Path(id): Path<String>) -> Result<Json<Value>, ApiError> {
-    let found = service
-        .work(move |service| -> Result<Value, ApiError> {
-            let place = service.place(&bearer, &id)?;
-            let last = place.turns()?.last().map(|e| place.record(e)).transpose()?;
-            let domain = place.engine.domain();
-            let (view, role) = last.as_ref().map_or((vec![], place.role.clone()), |r| (r.view.clone(), r.role.clone()));
-            Ok(json!({
-                "session": id,
-                "site": place.key.site.to_string(),
-                "role": role,
-                "branch": place.branch,
-                "turn": last.as_ref().map_or(0, |r| r.turn),
-                "ended": last.as_ref().and_then(|r| r.ended.clone()),
-                "asked": last.as_ref().map(|r| r.actions.clone()).unwrap_or_default(),
-                "state": domain.ontology.view.shown(&view),
-                "lines": domain.ontology.view.text(&view).unwrap_or_default(),
-                "view": view,
-            }))
-        })
-        .await??;
-    Ok(Json(found))
+    Ok(Json(service.work(move |service| service.place(&bearer, &id)?.state(&id)).await??))
 }
 
 #[derive(Deserialize)]
@@ -215,14 +226,7 @@ pub fn scope(text: Option<&str>, usual: Scope) -> Result<Scope, ApiError> {
 /// The facts of a conversation, or what it sees of its site.
 pub async fn facts(State(service): State<Arc<Service>>, bearer: Bearer, Path(id): Path<String>, Query(q): Query<Which>) -> Result<Json<Value>, ApiError> {
     let scope = scope(q.scope.as_deref(), Scope::Session)?;
-    let found = service
-        .work(move |service| -> Result<Value, ApiError> {
-            let place = service.place(&bearer, &id)?;
-            let facts = place.engine.store().facts(scope, &place.key)?;
-            Ok(json!({ "scope": scope, "facts": told(&place.engine, &facts, bearer.observes()) }))
-        })
-        .await??;
-    Ok(Json(found))
+    Ok(Json(service.work(move |service| service.place(&bearer, &id)?.facts(scope, bearer.observes())).await??))
 }
 
 #[derive(Deserialize)]

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::{Path, Query, State};
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::Service;
@@ -15,8 +16,10 @@ use crate::facts::{SessionKey, StoreError};
 use crate::ontology::Scope;
 use crate::turn::record::from_entry;
 
-/// How many entries of the log are looked through for what was not understood, the newest ones.
+/// How many entries of the log are looked through for what was not understood, about: the newest ones.
 const LOOKED_THROUGH: u64 = 20_000;
+/// How many entries of the log are read for one answer.
+const PAGE: usize = 1000;
 
 /// The kb or the shared facts of a site.
 pub async fn facts(State(service): State<Arc<Service>>, bearer: Bearer, Path(site): Path<String>, Query(q): Query<Which>) -> Result<Json<Value>, ApiError> {
@@ -57,11 +60,11 @@ pub async fn unheard(State(service): State<Arc<Service>>, bearer: Bearer, Path(s
     let found = service
         .work(move |service| -> Result<Value, ApiError> {
             let store = service.engine.store();
-            let newest = store.sessions(&site).map_err(|_| no_site(&site))?;
-            // The log is in order: the last page is found by its numbers.
-            let (mut counted, mut after, mut turns) = (BTreeMap::<String, (u64, String, u64)>::new(), 0, 0u64);
+            let sessions = store.sessions(&site).map_err(|_| no_site(&site))?;
+            let mut after = sessions.last().map_or(0, |s| s.first_seq).saturating_sub(LOOKED_THROUGH);
+            let (mut counted, mut turns) = (BTreeMap::<String, (u64, String, u64)>::new(), 0u64);
             loop {
-                let entries = store.log(&site, after, 1000)?;
+                let entries = store.log(&site, after, PAGE)?;
                 let Some(last) = entries.last() else { break };
                 after = last.seq;
                 for entry in entries.iter().filter(|e| e.turn().is_some()) {
@@ -76,9 +79,6 @@ pub async fn unheard(State(service): State<Arc<Service>>, bearer: Bearer, Path(s
                     let one = counted.entry(said.trim().to_lowercase()).or_insert((0, record.session.clone(), record.turn));
                     *one = (one.0 + 1, record.session, record.turn);
                 }
-                if after > LOOKED_THROUGH {
-                    break;
-                }
             }
             let mut list: Vec<_> = counted.into_iter().collect();
             list.sort_by(|(a, (n, ..)), (b, (m, ..))| m.cmp(n).then_with(|| a.cmp(b)));
@@ -87,7 +87,35 @@ pub async fn unheard(State(service): State<Arc<Service>>, bearer: Bearer, Path(s
                 .take(200)
                 .map(|(said, (times, session, turn))| json!({ "said": said, "times": times, "session": session, "turn": turn }))
                 .collect();
-            Ok(json!({ "site": site, "sessions": newest.len(), "turns": turns, "unheard": shown }))
+            Ok(json!({ "site": site, "sessions": sessions.len(), "turns": turns, "unheard": shown }))
+        })
+        .await??;
+    Ok(Json(found))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct After {
+    #[serde(default)]
+    after: u64,
+}
+
+/// Who changed the site's kb and shared facts, when, in which session and by which words; the session's name begins with its token's.
+pub async fn audit(State(service): State<Arc<Service>>, bearer: Bearer, Path(site): Path<String>, Query(q): Query<After>) -> Result<Json<Value>, ApiError> {
+    bearer.observing(&site)?;
+    let found = service
+        .work(move |service| -> Result<Value, ApiError> {
+            let entries = service.engine.store().log(&site, q.after, PAGE)?;
+            let mut changes = vec![];
+            for entry in &entries {
+                let changed: Vec<String> = entry.changes.iter().filter(|c| c.scope != Scope::Session).map(ToString::to_string).collect();
+                let Some(turn) = entry.turn().filter(|_| !changed.is_empty()) else { continue };
+                let record = from_entry(entry, &service.engine.domain().ontology.view)?;
+                changes.push(json!({ "seq": entry.seq, "at": entry.at, "role": record.role, "session": record.session, "turn": turn.turn,
+                    "said": record.said, "predicates": record.predicates, "changes": changed, "refused": record.refused_changes }));
+            }
+            let next = entries.last().filter(|_| entries.len() == PAGE).map(|e| e.seq);
+            Ok(json!({ "site": site, "changes": changes, "next": next }))
         })
         .await??;
     Ok(Json(found))

@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Instant;
 
 use axum::Json;
@@ -10,7 +11,7 @@ use axum::extract::{Path, State};
 use axum::http::{HeaderMap, header};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
-use futures_util::stream;
+use futures_util::{Stream, StreamExt, stream};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -40,10 +41,36 @@ pub(super) enum Words {
     Predicates(Vec<String>),
 }
 
+/// A turn to be taken.
+pub(super) struct Say {
+    /// What is said.
+    pub words: Words,
+    /// The sender's name for it.
+    pub request: Option<String>,
+    /// Whether its proofs are wanted.
+    pub why: bool,
+}
+
+/// What is told of a turn under way.
+pub(super) enum Told {
+    Sentence(String),
+    Done(Value),
+    Failed(ApiError),
+}
+
+/// A header's text.
+pub(super) fn header_of(headers: &HeaderMap, name: &str) -> Option<String> {
+    headers.get(name).and_then(|v| v.to_str().ok()).map(str::to_owned)
+}
+
 /// A turn as it is answered.
-fn answer(place: &Place, record: &TurnRecord, why: bool, millis: u128) -> Value {
-    let mut out = shown(record, &place.engine, why);
+fn answer(service: &Service, place: &Place, record: &TurnRecord, why: bool, millis: u128) -> Value {
+    let mut out = shown(record, &place.engine, false);
     if let Some(map) = out.as_object_mut() {
+        if why {
+            let proofs = service.proofs(place, record.turn).ok().and_then(|is| is.get("why").cloned());
+            map.insert("why".into(), proofs.unwrap_or_else(|| json!([])));
+        }
         map.insert("turn".into(), record.turn.into());
         map.insert("session".into(), record.session.clone().into());
         map.insert("ended".into(), json!(record.ended));
@@ -54,45 +81,57 @@ fn answer(place: &Place, record: &TurnRecord, why: bool, millis: u128) -> Value 
 }
 
 impl Service {
-    /// Takes a turn; sentences are handed on as they become safe to say.
-    pub(super) async fn turn(
-        self: &Arc<Self>,
-        place: Place,
-        words: Words,
-        request: Option<String>,
-        why: bool,
-        sentences: Option<mpsc::UnboundedSender<String>>,
-    ) -> Result<Value, ApiError> {
+    /// Takes a turn; sentences are handed on as they become safe to say. Begun, it goes on where its sender hangs up: it is taken once, and told
+    /// again to who asks with the same request.
+    pub(super) async fn turn(self: &Arc<Self>, place: Place, say: Say, sentences: Option<mpsc::UnboundedSender<String>>) -> Result<Value, ApiError> {
+        let crowded = || ApiError { message: "too many turns of this session are under way".to_owned(), ..ApiError::busy() };
+        let queued = self.under_way.enter(&place.key.session, self.config.session_queue).ok_or_else(crowded)?;
         let began = Instant::now();
-        let taken = self
-            .work(move |service| {
-                let said = match &words {
-                    Words::Text(text) => Said::Text(text),
-                    Words::Predicates(list) => Said::Predicates(list),
-                };
-                let mut hand_on = |sentence: &str| {
-                    if let Some(sentences) = &sentences {
-                        let _ = sentences.send(sentence.to_owned());
-                    }
-                };
-                let _ = Shares::taken();
-                let record =
-                    dispatcher::with_default(&service.shares, || place.engine.turn_streaming(&place.key, &place.role, &said, request.as_deref(), &mut hand_on));
-                let times = record.as_ref().ok().map(|r| service.times.keep(r, Shares::taken(), began.elapsed()));
-                if let (Ok(record), false) = (&record, place.branch) {
-                    service.events.turn(record);
+        let first = queued.turn().await;
+        let taken = self.work(move |service| {
+            let Say { words, request, why } = say;
+            let said = match &words {
+                Words::Text(text) => Said::Text(text),
+                Words::Predicates(list) => Said::Predicates(list),
+            };
+            let mut hand_on = |sentence: &str| {
+                if let Some(sentences) = &sentences {
+                    let _ = sentences.send(sentence.to_owned());
                 }
-                record.map(|r| {
-                    let mut out = answer(&place, &r, why, began.elapsed().as_millis());
-                    if let Some(map) = out.as_object_mut() {
-                        map.insert("times".into(), json!(times));
-                    }
-                    out
-                })
+            };
+            let _ = Shares::taken();
+            let record =
+                dispatcher::with_default(&service.shares, || place.engine.turn_streaming(&place.key, &place.role, &said, request.as_deref(), &mut hand_on));
+            let times = record.as_ref().ok().map(|r| service.times.keep(r, Shares::taken(), began.elapsed()));
+            service.counts.turn(began.elapsed(), record.as_ref().ok());
+            if let (Ok(record), false) = (&record, place.branch) {
+                service.events.turn(record);
+            }
+            drop((first, queued));
+            record.map(|r| {
+                let mut out = answer(service, &place, &r, why, began.elapsed().as_millis());
+                if let Some(map) = out.as_object_mut() {
+                    map.insert("times".into(), json!(times));
+                }
+                out
             })
-            .await;
-        self.counts.turn(began.elapsed(), matches!(taken, Ok(Ok(_))));
-        Ok(taken??)
+        });
+        Ok(taken.await??)
+    }
+
+    /// The same as a stream of what is told of it.
+    pub(super) fn told(self: &Arc<Self>, place: Place, say: Say) -> impl Stream<Item = Told> + use<> {
+        let (hand_on, mut sentences) = mpsc::unbounded_channel();
+        let (done, mut outcome) = mpsc::channel(1);
+        let service = self.clone();
+        tokio::spawn(async move {
+            let _ = done.send(service.turn(place, say, Some(hand_on)).await).await;
+        });
+        stream::poll_fn(move |cx| match sentences.poll_recv(cx) {
+            Poll::Ready(Some(sentence)) => Poll::Ready(Some(Told::Sentence(sentence))),
+            Poll::Pending => Poll::Pending,
+            Poll::Ready(None) => outcome.poll_recv(cx).map(|o| o.map(|o| o.map_or_else(Told::Failed, Told::Done))),
+        })
     }
 }
 
@@ -104,29 +143,17 @@ pub async fn say(State(service): State<Arc<Service>>, bearer: Bearer, Path(id): 
         (None, Some(p)) => Words::Predicates(p),
         _ => return Err(ApiError::bad("a turn has either `text` or `predicates`", "send one of them")),
     };
-    let request = request.or_else(|| headers.get("idempotency-key").and_then(|v| v.to_str().ok()).map(str::to_owned));
     let place = service.speaking(&bearer, &id)?;
-    let streams = headers.get(header::ACCEPT).and_then(|v| v.to_str().ok()).is_some_and(|v| v.contains("text/event-stream"));
-    if !streams {
-        return Ok(Json(service.turn(place, words, request, why, None).await?).into_response());
+    let say = Say { words, request: request.or_else(|| header_of(&headers, "idempotency-key")), why };
+    if header_of(&headers, header::ACCEPT.as_str()).is_some_and(|v| v.contains("text/event-stream")) {
+        let events = service.told(place, say).map(|told| match told {
+            Told::Sentence(text) => event("sentence", &json!({ "text": text })),
+            Told::Done(turn) => event("turn", &turn),
+            Told::Failed(e) => event("error", &e.shown()),
+        });
+        return Ok(Sse::new(events).keep_alive(KeepAlive::default()).into_response());
     }
-    let (hand_on, mut sentences) = mpsc::unbounded_channel();
-    let (done, mut outcome) = mpsc::channel(1);
-    // The turn goes on where its listener hangs up: it is taken once, and told again to who asks with the same request.
-    tokio::spawn(async move {
-        let _ = done.send(service.turn(place, words, request, why, Some(hand_on)).await).await;
-    });
-    let events = stream::poll_fn(move |cx| match sentences.poll_recv(cx) {
-        std::task::Poll::Ready(Some(sentence)) => std::task::Poll::Ready(Some(event("sentence", &json!({ "text": sentence })))),
-        std::task::Poll::Pending => std::task::Poll::Pending,
-        std::task::Poll::Ready(None) => outcome.poll_recv(cx).map(|o| {
-            o.map(|o| match o {
-                Ok(turn) => event("turn", &turn),
-                Err(e) => event("error", &e.shown()),
-            })
-        }),
-    });
-    Ok(Sse::new(events).keep_alive(KeepAlive::default()).into_response())
+    Ok(Json(service.turn(place, say, None).await?).into_response())
 }
 
 /// One event of a stream.
@@ -146,5 +173,6 @@ pub async fn undo(State(service): State<Arc<Service>>, bearer: Bearer, Path(id):
     if !place.engine.domain().ontology.inputs_of(&place.role).any(|f| &*f.name == "undo" && f.args.is_empty()) {
         return Err(ApiError::new(axum::http::StatusCode::CONFLICT, "no_undo", "nothing can be taken back in this role", "say what is to be different"));
     }
-    Ok(Json(service.turn(place, Words::Predicates(vec!["undo".to_owned()]), request, false, None).await?))
+    let say = Say { words: Words::Predicates(vec!["undo".to_owned()]), request, why: false };
+    Ok(Json(service.turn(place, say, None).await?))
 }

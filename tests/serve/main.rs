@@ -2,106 +2,14 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "a test that cannot go on must fail loudly")]
 
-use std::net::SocketAddr;
-use std::sync::Arc;
+mod doors;
+mod hostile;
+mod limits;
+mod server;
 
-use duologue::domain::{Domain, Files};
-use duologue::facts::{MemoryStore, Store};
-use duologue::reason::Reasoner;
-use duologue::serve::access::{Keys, New};
-use duologue::serve::{Config, Service, serve};
-use duologue::turn::{Engine, Options};
-use reqwest::{Client, Method, StatusCode};
 use serde_json::{Value, json};
-use tokio::sync::oneshot;
 
-/// A server of the drive-through for two sites.
-struct Server {
-    at: SocketAddr,
-    client: Client,
-    manager: String,
-    elsewhere: String,
-    stop: Option<oneshot::Sender<()>>,
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.stop.take().map(|s| s.send(()));
-    }
-}
-
-fn engine() -> Engine {
-    let domain = Domain::load(&Files::built_in(), "drive_thru").unwrap();
-    let understand = domain.embedded().unwrap().unwrap();
-    let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
-    Engine::new(domain, store).with_options(Options { reasoner: Reasoner::Fast, ..Options::default() }).with_understand(Arc::new(understand))
-}
-
-async fn start_with(engine: Engine, config: Config) -> Server {
-    let keys = Keys::in_memory().unwrap();
-    let token = |site: &str| {
-        let new = New { site: site.into(), role: "manager".into(), observe: true, millis: 3_600_000, note: String::new() };
-        keys.make(new, jiff::Timestamp::now().as_millisecond()).unwrap().1
-    };
-    let (manager, elsewhere) = (token("main"), token("airport"));
-    let config = Config { listen: SocketAddr::from(([127, 0, 0, 1], 0)), sites: vec!["main".into(), "airport".into()], ..config };
-    let service = Service::new(engine, keys, config);
-    let (told, ready) = oneshot::channel();
-    let (stop, stopped) = oneshot::channel::<()>();
-    tokio::spawn(async move {
-        serve(service, |at| told.send(at).unwrap(), async { drop(stopped.await) }).await.unwrap();
-    });
-    // The crate picks rustls' provider itself; a client over plain HTTP needs none.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    Server { at: ready.await.unwrap(), client: Client::new(), manager, elsewhere, stop: Some(stop) }
-}
-
-async fn start() -> Server {
-    start_with(engine(), Config::default()).await
-}
-
-impl Server {
-    async fn send(&self, method: Method, path: &str, token: &str, body: Option<Value>) -> (StatusCode, Value) {
-        let mut request = self.client.request(method, format!("http://{}{path}", self.at));
-        if !token.is_empty() {
-            request = request.bearer_auth(token);
-        }
-        if let Some(body) = body {
-            request = request.header("content-type", "application/json").body(body.to_string());
-        }
-        let response = request.send().await.unwrap();
-        let status = response.status();
-        let text = response.text().await.unwrap();
-        (status, serde_json::from_str(&text).unwrap_or(Value::String(text)))
-    }
-
-    async fn get(&self, path: &str, token: &str) -> Value {
-        let (status, body) = self.send(Method::GET, path, token, None).await;
-        assert_eq!(status, StatusCode::OK, "{path}: {body}");
-        body
-    }
-
-    async fn post(&self, path: &str, token: &str, body: Value) -> Value {
-        let (status, answer) = self.send(Method::POST, path, token, Some(body)).await;
-        assert!(status.is_success(), "{path}: {status} {answer}");
-        answer
-    }
-
-    /// Opens a session: its id and its token.
-    async fn open(&self, site: &str, role: &str, token: &str) -> (String, String) {
-        let opened = self.post(&format!("/v1/sites/{site}/sessions"), token, json!({ "role": role })).await;
-        (opened["session"].as_str().unwrap().to_owned(), opened["token"].as_str().unwrap().to_owned())
-    }
-
-    async fn say(&self, (id, token): &(String, String), text: &str) -> Value {
-        self.post(&format!("/v1/sessions/{id}/turns"), token, json!({ "text": text })).await
-    }
-}
-
-/// A percent-encoded query value.
-fn coded(text: &str) -> String {
-    text.bytes().map(|b| if b.is_ascii_alphanumeric() { char::from(b).to_string() } else { format!("%{b:02X}") }).collect()
-}
+use server::{coded, start};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_conversation_with_its_questions() {
@@ -110,6 +18,7 @@ async fn a_conversation_with_its_questions() {
     assert_eq!(agents["agents"][0]["agent"], "drive_thru");
     let customer = server.open("main", "customer", "").await;
     let (id, token) = &customer;
+    assert_eq!(server.get(&format!("/v1/sessions/{id}"), token).await["turn"], 0, "nobody has spoken at this site yet");
     let first = server.say(&customer, "two soft tacos please").await;
     assert_eq!(first["predicates"], json!(["order(\"Soft Taco\",2)"]), "{first}");
     assert_eq!(first["turn"], 1);

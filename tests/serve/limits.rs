@@ -1,0 +1,179 @@
+//! What one sender, one session and one slow model may take, and how the service ends.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use duologue::serve::access::Keys;
+use duologue::serve::limits::Rate;
+use duologue::serve::{Config, Rates};
+use duologue::understand::{Context, Heard, Understand};
+use reqwest::{Method, StatusCode};
+use serde_json::json;
+
+use crate::server::{engine, start_as, start_with, token};
+
+/// A listener that thinks for a while, as a model does; at the airport it is quick.
+struct Slow(Duration);
+
+impl Understand for Slow {
+    fn understand(&self, _: &str, context: &Context) -> Heard {
+        if context.conversation.site != "airport" {
+            std::thread::sleep(self.0);
+        }
+        let predicates = vec![duologue::term::Atom::parse("order(\"Soft Taco\",1)").unwrap()];
+        Heard { predicates, confidence: 1.0, by: "slow", ..Heard::default() }
+    }
+}
+
+fn slow(millis: u64) -> duologue::turn::Engine {
+    engine().with_understand(Arc::new(Slow(Duration::from_millis(millis))))
+}
+
+fn free() -> Config {
+    Config { rates: Rates::of(0), ..Config::default() }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_slow_model_of_one_site_slows_no_other() {
+    let server = Arc::new(start_with(slow(3_000), free()).await);
+    let mut open = vec![];
+    for _ in 0..30 {
+        open.push(server.open("main", "customer", "").await);
+    }
+    let quick = server.open("airport", "customer", "").await;
+    let began = Instant::now();
+    let turns: Vec<_> = open
+        .into_iter()
+        .map(|session| {
+            let server = server.clone();
+            tokio::spawn(async move { server.say(&session, "a taco").await["turn"].as_u64() })
+        })
+        .collect();
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    server.say(&quick, "a taco").await;
+    assert!(began.elapsed() < Duration::from_millis(2_900), "the other site waited: {:?}", began.elapsed());
+    for turn in turns {
+        assert_eq!(turn.await.unwrap(), Some(1));
+    }
+    // One after the other would take a minute and a half.
+    assert!(began.elapsed() < Duration::from_secs(25), "{:?}", began.elapsed());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn turns_of_a_session_come_in_order_and_too_many_are_told_to_come_back() {
+    let server = Arc::new(start_with(slow(1_500), Config { session_queue: 4, ..free() }).await);
+    let session = server.open("main", "customer", "").await;
+    let mut sent = vec![];
+    for n in 0..6 {
+        let (server, (id, token)) = (server.clone(), session.clone());
+        sent.push(tokio::spawn(async move {
+            let request = server.client.post(format!("http://{}/v1/sessions/{id}/turns", server.at)).bearer_auth(token);
+            let response = request.body(json!({ "text": "a taco", "request": format!("r{n}") }).to_string()).send().await.unwrap();
+            let again = response.headers().get("retry-after").and_then(|v| v.to_str().ok()).map(str::to_owned);
+            let status = response.status();
+            (status, again, serde_json::from_str::<serde_json::Value>(&response.text().await.unwrap()).unwrap())
+        }));
+        tokio::time::sleep(Duration::from_millis(150)).await;
+    }
+    let mut taken = vec![];
+    for (n, answer) in sent.into_iter().enumerate() {
+        let (status, again, body) = answer.await.unwrap();
+        if n < 4 {
+            assert_eq!(status, StatusCode::OK, "{body}");
+            taken.push(body["turn"].as_u64().unwrap());
+        } else {
+            assert_eq!((status, again.as_deref()), (StatusCode::TOO_MANY_REQUESTS, Some("1")), "{body}");
+        }
+    }
+    assert_eq!(taken, [1, 2, 3, 4]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_sender_has_its_rate_and_the_service_its_queue() {
+    let some = Rate { per_second: 0.01, burst: 3.0 };
+    let rates = Rates { bearer: some, address: Rate { per_second: 0.01, burst: 12.0 }, loopback: true };
+    let server = start_with(engine(), Config { rates, ..Config::default() }).await;
+    let (id, token) = server.open("main", "customer", "").await;
+    let mut last = StatusCode::OK;
+    for _ in 0..4 {
+        last = server.send(Method::GET, &format!("/v1/sessions/{id}"), &token, None).await.0;
+    }
+    assert_eq!(last, StatusCode::TOO_MANY_REQUESTS, "this token has had its share");
+    let (_, other) = server.open("main", "customer", "").await;
+    assert_eq!(server.send(Method::GET, "/v1/sites/main/facts", &other, None).await.0, StatusCode::OK, "another one has not");
+    let mut statuses = vec![];
+    for _ in 0..8 {
+        statuses.push(server.send(Method::GET, "/v1/agents", "", None).await.0);
+    }
+    assert_eq!(statuses.last(), Some(&StatusCode::TOO_MANY_REQUESTS), "this address has had its share");
+
+    let server = Arc::new(start_with(slow(1_500), Config { queue: 1, ..free() }).await);
+    let session = server.open("main", "customer", "").await;
+    let waiting = tokio::spawn({
+        let server = server.clone();
+        async move { server.say(&session, "a taco").await }
+    });
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    let (status, _) = server.send(Method::GET, "/readyz", "", None).await;
+    assert_eq!(status, StatusCode::TOO_MANY_REQUESTS, "one is under way, and no more may be");
+    waiting.await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn at_the_end_a_turn_under_way_is_answered_and_streams_close() {
+    let mut server = start_with(slow(1_000), free()).await;
+    let (id, token) = server.open("main", "customer", "").await;
+    let url = format!("http://{}/v1/sessions/{id}/turns", server.at);
+    let reply = tokio::spawn(server.client.post(url).bearer_auth(&token).body(r#"{"text":"a taco"}"#).send());
+    let events = server.client.get(format!("http://{}/v1/sites/main/events", server.at)).bearer_auth(&token).send().await.unwrap();
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    server.stop.take().unwrap().send(()).unwrap();
+    assert_eq!(reply.await.unwrap().unwrap().status(), StatusCode::OK);
+    let _ = tokio::time::timeout(Duration::from_secs(5), events.text()).await.expect("the stream of events ends");
+    assert!((&mut server.ended).await.unwrap(), "everything finished in time");
+    assert!(server.client.get(format!("http://{}/healthz", server.at)).send().await.is_err(), "nobody listens any more");
+}
+
+/// Slow to send its head, or its body: neither holds the service, and a connection that says nothing is closed.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_slow_client_is_closed() {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    let connections = duologue::serve::Connections { head: Duration::from_millis(500), ..Default::default() };
+    let server = start_with(engine(), Config { connections, ..free() }).await;
+    let mut slow = tokio::net::TcpStream::connect(server.at).await.unwrap();
+    slow.write_all(b"GET /healthz HTT").await.unwrap();
+    let mut rest = vec![];
+    let closed = tokio::time::timeout(Duration::from_secs(10), slow.read_to_end(&mut rest)).await;
+    assert!(closed.is_ok(), "the connection was left open");
+    assert!(!String::from_utf8_lossy(&rest).starts_with("HTTP/1.1 200"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tokens_are_kept_as_hashes_rotated_and_revoked_while_the_service_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("tokens");
+    let keys = Keys::open(&file).unwrap();
+    let (id, secret) = token(&keys, "main", true, 3_600_000);
+    let text = std::fs::read_to_string(&file).unwrap();
+    assert!(text.contains(&id) && !text.contains(secret.rsplit('_').next().unwrap()), "{text}");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+    let server = start_as(engine(), free(), Keys::open(&file).unwrap(), secret.clone(), String::new()).await;
+    let manager = server.open("main", "manager", &secret).await;
+    server.say(&manager, "we are out of lettuce").await;
+    // Another process changes the file; some file systems count modification times in hundredths.
+    tokio::time::sleep(Duration::from_millis(20)).await;
+    let rotated = Keys::open(&file).unwrap().rotate(&id).unwrap();
+    assert_eq!(server.send(Method::GET, "/v1/sites/main/facts", &secret, None).await.0, StatusCode::UNAUTHORIZED);
+    assert_eq!(server.send(Method::GET, "/v1/sites/main/facts", &rotated, None).await.0, StatusCode::OK);
+    let path = format!("/v1/sessions/{}", manager.0);
+    assert_eq!(server.send(Method::GET, &path, &manager.1, None).await.0, StatusCode::OK, "the session goes on: its token is the same one");
+    tokio::time::sleep(Duration::from_millis(20)).await;
+    Keys::open(&file).unwrap().revoke(&id).unwrap();
+    for token in [&rotated, &manager.1] {
+        assert_eq!(server.send(Method::GET, &path, token, None).await.0, StatusCode::UNAUTHORIZED);
+    }
+}
