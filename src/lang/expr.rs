@@ -496,7 +496,9 @@ impl Reader<'_> {
             }
             k += 1;
             let whole = self.text.get(so_far.start..t.span.end).unwrap_or("");
-            if k > self.at + 1 && (self.names)(whole) {
+            // What is a name without the words before it stands for itself.
+            let after = self.tokens.get(self.at + 1).map_or("", |next| self.text.get(next.span.start..t.span.end).unwrap_or(""));
+            if k > self.at + 1 && (self.names)(whole) && !(self.names)(after) {
                 return true;
             }
         }
