@@ -31,8 +31,11 @@ pub mod change;
 pub mod error;
 pub mod fold;
 pub mod memory;
+#[cfg(feature = "postgres")]
+pub mod postgres;
 pub mod rules;
 pub mod snapshot;
+mod sql;
 pub mod sqlite;
 pub mod verify;
 
@@ -40,6 +43,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use serde::{Serialize, Serializer};
+use tokio::sync::broadcast::Receiver;
 
 use crate::ontology::Scope;
 use crate::term::{Atom, Name};
@@ -47,6 +51,8 @@ use crate::term::{Atom, Name};
 pub use change::{Change, Op};
 pub use error::{Overtaken, StoreError};
 pub use memory::MemoryStore;
+#[cfg(feature = "postgres")]
+pub use postgres::{PostgresOptions, PostgresStore};
 pub use snapshot::{Collected, Pending, Revision, Snapshot};
 pub use sqlite::{Durability, SqliteOptions, SqliteStore};
 pub use verify::{Difference, verify_log};
@@ -226,6 +232,17 @@ pub struct Receipt {
     pub shared_revision: u64,
 }
 
+/// Where a site stands since something moved that its sessions share: a shared fact, or the kb.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Moved {
+    /// The site.
+    pub site: Name,
+    /// The newest kb version.
+    pub kb_head: u64,
+    /// The revision of the shared facts.
+    pub shared_revision: u64,
+}
+
 /// What [`Store::install`] found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use = "`Differs` means that the site goes on with other facts than the domain's files hold"]
@@ -372,6 +389,9 @@ pub trait Store: Send + Sync {
     /// Ends an open session from outside (abandoned, timed out); `None` if none is open.
     fn close(&self, key: &SessionKey, at: i64) -> Result<Option<Receipt>>;
 
+    /// Takes over entries of another store's log as they are, all or none: where a site stands, they go on; entry 1 begins it.
+    fn restore(&self, site: &str, entries: &[Entry]) -> Result<()>;
+
     /// The kb facts of a version, sorted.
     fn kb(&self, site: &str, version: u64) -> Result<Arc<Vec<Atom>>>;
 
@@ -405,6 +425,11 @@ pub trait Store: Send + Sync {
     /// The newest kb facts with their provenance, sorted.
     fn kb_facts(&self, site: &str) -> Result<Vec<Fact>>;
 
+    /// What moves from now on, in this process or another, where the store can tell. Turns need not listen: each reads how things stand.
+    fn moves(&self) -> Option<Receiver<Moved>> {
+        None
+    }
+
     /// Whether the medium itself is sound (not whether the log and the tables agree: see [`verify_log`]).
     fn integrity(&self) -> Result<()> {
         Ok(())
@@ -427,11 +452,30 @@ fn as_text<S: Serializer>(name: &Name, s: S) -> std::result::Result<S::Ok, S::Er
     s.serialize_str(name)
 }
 
-/// Opens the store that `place` names: `:memory:` or a file.
+/// Whether a place is the address of a PostgreSQL database.
+pub fn is_address(place: &str) -> bool {
+    place.starts_with("postgres://") || place.starts_with("postgresql://")
+}
+
+/// Opens the store that `place` names: `:memory:`, the address of a PostgreSQL database, or a file.
 pub fn open_store(place: &str, rule: CommitRule) -> Result<Arc<dyn Store>> {
     if place == ":memory:" {
         return Ok(Arc::new(MemoryStore::new(rule)));
     }
+    if is_address(place) {
+        return open_server(place, rule);
+    }
     let options = SqliteOptions { rule, ..SqliteOptions::default() };
     Ok(Arc::new(SqliteStore::open(Path::new(place), options)?))
+}
+
+#[cfg(feature = "postgres")]
+fn open_server(place: &str, rule: CommitRule) -> Result<Arc<dyn Store>> {
+    let options = PostgresOptions { rule, ..PostgresOptions::default() };
+    Ok(Arc::new(PostgresStore::connect(place, options)?))
+}
+
+#[cfg(not(feature = "postgres"))]
+fn open_server(_: &str, _: CommitRule) -> Result<Arc<dyn Store>> {
+    Err(StoreError::CannotOpen { file: "postgres".to_owned(), detail: "this program was built without the feature `postgres`".to_owned() })
 }

@@ -13,6 +13,11 @@
 #[cfg(test)]
 #[path = "store/common.rs"]
 mod common;
+#[cfg(all(test, feature = "postgres"))]
+#[path = "store/server.rs"]
+mod server;
+
+use std::sync::Arc;
 
 use common::*;
 use duologue::facts::change::Change;
@@ -34,7 +39,7 @@ fn begun(store: &dyn Store) {
 
 #[test]
 fn a_site_begins_once_and_tells_when_its_files_changed() {
-    on_both(PAPER, |store| {
+    on_all(PAPER, |store| {
         assert_eq!(store.kb_head(SITE), Err(StoreError::UnknownSite(SITE.into())));
         assert_eq!(store.open(&key("c"), "customer").unwrap_err(), StoreError::UnknownSite(SITE.into()));
         begun(store);
@@ -48,7 +53,7 @@ fn a_site_begins_once_and_tells_when_its_files_changed() {
 
 #[test]
 fn changed_files_come_in_as_a_version_and_leave_the_managers_changes() {
-    on_both(PAPER, |store| {
+    on_all(PAPER, |store| {
         begun(store);
         quit(store, "m", "manager", &["add kb dish(\"Cake\")", "del kb dish(\"Soup\")"]);
         take(store, "c", "customer", &[]);
@@ -64,7 +69,7 @@ fn changed_files_come_in_as_a_version_and_leave_the_managers_changes() {
 
 #[test]
 fn a_session_goes_on_with_its_facts_and_their_provenance() {
-    on_both(PAPER, |store| {
+    on_all(PAPER, |store| {
         begun(store);
         assert_eq!(store.open(&key("c"), "customer").unwrap().turn, 0);
         assert_eq!(store.sessions(SITE).unwrap(), [], "a session begins with its first turn, not when somebody looks");
@@ -80,7 +85,7 @@ fn a_session_goes_on_with_its_facts_and_their_provenance() {
 
 #[test]
 fn facts_come_in_the_order_of_terms() {
-    on_both(PAPER, |store| {
+    on_all(PAPER, |store| {
         begun(store);
         take(store, "c", "customer", &["add session n(10)", "add session n(9)", "add session n(-1)", "add session n(\"9\")", "add session n(a)"]);
         assert_eq!(own(store, "c", "customer"), ["n(-1)", "n(9)", "n(10)", "n(a)", "n(\"9\")"]);
@@ -89,7 +94,7 @@ fn facts_come_in_the_order_of_terms() {
 
 #[test]
 fn after_its_end_an_id_starts_afresh() {
-    on_both(PAPER, |store| {
+    on_all(PAPER, |store| {
         begun(store);
         take(store, "c", "customer", &["add session a"]);
         quit(store, "c", "customer", &["add session status(placed)"]);
@@ -109,7 +114,7 @@ fn after_its_end_an_id_starts_afresh() {
 
 #[test]
 fn an_open_session_belongs_to_its_role() {
-    on_both(PAPER, |store| {
+    on_all(PAPER, |store| {
         begun(store);
         let early = turn(store, "c", "manager", &[]);
         take(store, "c", "customer", &[]);
@@ -121,7 +126,7 @@ fn an_open_session_belongs_to_its_role() {
 
 #[test]
 fn a_stale_turn_is_refused_and_changes_nothing() {
-    on_both(PAPER, |store| {
+    on_all(PAPER, |store| {
         begun(store);
         let (a, b) = (turn(store, "c", "customer", &["add session a"]), turn(store, "c", "customer", &["add session b"]));
         done(store.commit(&a));
@@ -140,7 +145,7 @@ fn a_stale_turn_is_refused_and_changes_nothing() {
 
 #[test]
 fn a_turn_decided_on_old_shared_facts_can_ask_to_be_refused() {
-    on_both(PAPER, |store| {
+    on_all(PAPER, |store| {
         begun(store);
         let last_one = |session| TurnCommit { read: Some(read(store, session, "customer")), ..turn(store, session, "customer", &["add shared sold(\"Pie\")"]) };
         let (a, b) = (last_one("a"), last_one("b"));
@@ -155,7 +160,7 @@ fn a_turn_decided_on_old_shared_facts_can_ask_to_be_refused() {
 
 #[test]
 fn what_a_turn_reads_is_of_one_moment() {
-    on_both(PAPER, |store| {
+    on_all(PAPER, |store| {
         begun(store);
         let nothing = store.begin(&key("c"), "customer", None).unwrap();
         assert_eq!((nothing.opened.turn, nothing.last, nothing.pending.len()), (0, None, 0));
@@ -178,7 +183,7 @@ fn what_a_turn_reads_is_of_one_moment() {
 
 #[test]
 fn a_turn_decided_on_other_collected_changes_is_stale() {
-    on_both(PAPER, |store| {
+    on_all(PAPER, |store| {
         begun(store);
         take(store, "c", "customer", &[]);
         let add = |session| TurnCommit { read: Some(read(store, session, "manager")), ..turn(store, session, "manager", &["add kb dish(\"Cake\")"]) };
@@ -201,7 +206,7 @@ fn a_turn_decided_on_other_collected_changes_is_stale() {
 
 #[test]
 fn shared_facts_are_seen_by_every_session_of_the_site_at_once() {
-    on_both(PAPER, |store| {
+    on_all(PAPER, |store| {
         begun(store);
         take(store, "c", "customer", &[]);
         take(store, "m", "manager", &["add shared runout(\"Beans\")"]);
@@ -215,7 +220,7 @@ fn shared_facts_are_seen_by_every_session_of_the_site_at_once() {
 
 #[test]
 fn the_kb_moves_when_no_session_of_either_role_is_open() {
-    on_both(PAPER, |store| {
+    on_all(PAPER, |store| {
         begun(store);
         take(store, "c", "customer", &[]);
         assert!(!quit(store, "m", "manager", &["add kb dish(\"Cake\")", "del kb dish(\"Soup\")"]).kb_changed);
@@ -236,7 +241,7 @@ fn the_kb_moves_when_no_session_of_either_role_is_open() {
 
 #[test]
 fn a_manager_alone_commits_at_quit_and_an_unfinished_one_not_at_all() {
-    on_both(PAPER, |store| {
+    on_all(PAPER, |store| {
         begun(store);
         take(store, "m", "manager", &["add kb dish(\"Cake\")"]);
         take(store, "n", "manager", &["add kb dish(\"Tea\")"]);
@@ -250,7 +255,7 @@ fn a_manager_alone_commits_at_quit_and_an_unfinished_one_not_at_all() {
 
 #[test]
 fn what_a_session_takes_back_is_no_change_of_its_own() {
-    on_both(PAPER, |store| {
+    on_all(PAPER, |store| {
         begun(store);
         let collected = || store.pending(SITE).unwrap().into_iter().map(|c| c.change.to_string()).collect::<Vec<_>>();
         take(store, "a", "manager", &["del kb dish(\"Soup\")", "add kb dish(\"Cake\")", "add kb dish(\"Pie\")"]);
@@ -274,7 +279,7 @@ fn what_a_session_takes_back_is_no_change_of_its_own() {
 
 #[test]
 fn a_turn_knows_whether_its_end_would_make_a_version() {
-    on_both(PAPER, |store| {
+    on_all(PAPER, |store| {
         begun(store);
         let last_one = |session, role| store.begin(&key(session), role, None).unwrap().last_one;
         assert!(last_one("m", "manager"));
@@ -290,7 +295,7 @@ fn a_turn_knows_whether_its_end_would_make_a_version() {
         assert_eq!(store.commit(&one_of_two), overtaken, "it would make one now");
         assert!(done(store.commit(&end())).kb_changed);
     });
-    on_both(CommitRule::AtManagersQuit, |store| {
+    on_all(CommitRule::AtManagersQuit, |store| {
         begun(store);
         take(store, "c", "customer", &[]);
         assert!(store.begin(&key("m"), "manager", None).unwrap().last_one);
@@ -299,7 +304,7 @@ fn a_turn_knows_whether_its_end_would_make_a_version() {
 
 #[test]
 fn changes_that_change_nothing_make_no_version() {
-    on_both(PAPER, |store| {
+    on_all(PAPER, |store| {
         begun(store);
         assert!(!quit(store, "m", "manager", &["add kb dish(\"Pie\")", "del kb dish(\"Tea\")"]).kb_changed);
         assert_eq!((store.kb_head(SITE), store.pending(SITE)), (Ok(0), Ok(vec![])));
@@ -308,7 +313,7 @@ fn changes_that_change_nothing_make_no_version() {
 
 #[test]
 fn by_configuration_the_kb_moves_at_the_managers_quit_for_later_sessions() {
-    on_both(CommitRule::AtManagersQuit, |store| {
+    on_all(CommitRule::AtManagersQuit, |store| {
         begun(store);
         take(store, "c", "customer", &[]);
         assert!(quit(store, "m", "manager", &["add kb dish(\"Cake\")"]).kb_changed);
@@ -321,7 +326,7 @@ fn by_configuration_the_kb_moves_at_the_managers_quit_for_later_sessions() {
 
 #[test]
 fn a_first_turn_decided_before_the_kb_moved_is_stale() {
-    on_both(PAPER, |store| {
+    on_all(PAPER, |store| {
         begun(store);
         let early = turn(store, "c", "customer", &[]);
         quit(store, "m", "manager", &["add kb dish(\"Cake\")"]);
@@ -333,7 +338,7 @@ fn a_first_turn_decided_before_the_kb_moved_is_stale() {
 
 #[test]
 fn a_request_sent_twice_is_taken_once() {
-    on_both(PAPER, |store| {
+    on_all(PAPER, |store| {
         begun(store);
         let sent = TurnCommit { request: Some("r1".into()), ended: true, ..turn(store, "c", "customer", &["add session a"]) };
         done(store.commit(&sent));
@@ -351,7 +356,7 @@ fn a_request_sent_twice_is_taken_once() {
 
 #[test]
 fn sites_see_nothing_of_each_other() {
-    on_both(PAPER, |store| {
+    on_all(PAPER, |store| {
         begun(store);
         let other = SessionKey::new("elm street", "c");
         let _ = store.install(&other.site, &atoms(&["dish(\"Tea\")"]), 1).unwrap();
@@ -373,7 +378,7 @@ fn sites_see_nothing_of_each_other() {
 
 #[test]
 fn names_and_facts_that_could_not_be_read_back_are_refused() {
-    on_both(PAPER, |store| {
+    on_all(PAPER, |store| {
         begun(store);
         for bad in ["", "a\nb", &"x".repeat(300)] {
             assert_eq!(store.open(&key(bad), "customer").unwrap_err().code(), "store::bad_name");
@@ -408,34 +413,63 @@ fn a_file_opened_again_goes_on_exactly_where_it_was() {
     assert_eq!(duologue::facts::verify_log(&*again, SITE).unwrap(), []);
 }
 
-#[test]
-fn two_stores_on_one_file_take_every_turn_once_and_in_order() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("a.db");
-    begun(&sqlite(&path, PAPER));
-    let stale = std::sync::atomic::AtomicU64::new(0);
+/// Several writers, each with a store of its own, as several processes have.
+fn side_by_side(open: &(dyn Fn() -> Arc<dyn Store> + Sync)) {
+    begun(&*open());
     std::thread::scope(|scope| {
         for writer in 0..4 {
-            let (path, stale) = (&path, &stale);
             scope.spawn(move || {
-                let store = sqlite(path, PAPER);
+                let store = open();
                 let mut taken = 0;
                 while taken < 50 {
                     let session = if taken % 2 == 0 { "both".to_owned() } else { format!("own {writer}") };
-                    match store.commit(&turn(&store, &session, "customer", &[&format!("add session said({writer},{taken})")])) {
+                    match store.commit(&turn(&*store, &session, "customer", &[&format!("add session said({writer},{taken})")])) {
                         Ok(Committed::Done(_)) => taken += 1,
-                        Err(e) if e.is_stale() => _ = stale.fetch_add(1, std::sync::atomic::Ordering::Relaxed),
+                        Err(e) if e.is_stale() => {}
                         other => panic!("{other:?}"),
                     }
                 }
             });
         }
     });
-    let store = sqlite(&path, PAPER);
-    assert_eq!(own(&store, "both", "customer").len(), 100);
+    let store = open();
+    assert_eq!(own(&*store, "both", "customer").len(), 100);
     assert_eq!(store.open(&key("both"), "customer").unwrap().turn, 100);
     assert_eq!(store.log(SITE, 0, usize::MAX).unwrap().len(), 201);
-    assert_eq!(duologue::facts::verify_log(&store, SITE).unwrap(), []);
+    assert_eq!(duologue::facts::verify_log(&*store, SITE).unwrap(), []);
+}
+
+#[test]
+fn two_stores_on_one_file_take_every_turn_once_and_in_order() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.db");
+    side_by_side(&|| Arc::new(sqlite(&path, PAPER)));
+}
+
+#[test]
+fn a_log_taken_over_makes_the_same_store_anywhere() {
+    let source = duologue::facts::MemoryStore::new(CommitRule::AtManagersQuit);
+    begun(&source);
+    take(&source, "c", "customer", &["add session a", "add shared runout(\"Beans\")"]);
+    quit(&source, "m", "manager", &["add kb dish(\"Cake\")", "del kb dish(\"Soup\")"]);
+    take(&source, "n", "manager", &["add kb dish(\"Tea\")"]);
+    source.close(&key("n"), 9).unwrap();
+    source.rebase(SITE, &atoms(&["dish(\"Soup\")", "dish(\"Jam\")"]), 10).unwrap();
+    done(source.commit(&TurnCommit { request: Some("r".into()), ended: true, ..turn(&source, "c", "customer", &["del session a"]) }));
+    take(&source, "c", "customer", &["add session b"]);
+    let log = source.log(SITE, 0, usize::MAX).unwrap();
+    // The versions are made where they were made, whatever rule the other store has.
+    on_all(PAPER, |store| {
+        assert_eq!(store.restore(SITE, &log[1..]).unwrap_err().code(), "store::not_next");
+        store.restore(SITE, &log[..3]).unwrap();
+        assert_eq!(store.restore(SITE, &log[4..]).unwrap_err().code(), "store::not_next");
+        store.restore(SITE, &log[3..]).unwrap();
+        assert_eq!(store.log(SITE, 0, usize::MAX).unwrap(), log);
+        assert_eq!((store.kb_facts(SITE), store.sessions(SITE)), (source.kb_facts(SITE), source.sessions(SITE)));
+        let answered = |store: &dyn Store| store.begin(&key("c"), "customer", Some("r")).unwrap().answered;
+        assert_eq!(answered(store), answered(&source));
+        take(store, "c", "customer", &["add session c"]);
+    });
 }
 
 #[test]

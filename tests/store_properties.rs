@@ -1,4 +1,4 @@
-//! Random command sequences: memory and SQLite give the same answers, and the log stays the truth.
+//! Random command sequences: all stores give the same answers, and the log stays the truth.
 
 #![allow(
     clippy::unwrap_used,
@@ -18,12 +18,14 @@ mod common;
 mod properties {
     use duologue::facts::change::{Change, Op};
     use duologue::facts::verify::fold_log;
-    use duologue::facts::{CommitRule, Committed, MemoryStore, Revision, SessionKey, SqliteOptions, SqliteStore, Store, TurnCommit, verify_log};
+    use duologue::facts::{
+        CommitRule, Committed, MemoryStore, PostgresOptions, PostgresStore, Revision, SessionKey, SqliteOptions, SqliteStore, Store, TurnCommit, verify_log,
+    };
     use duologue::ontology::Scope;
     use duologue::term::Atom;
     use proptest::prelude::*;
 
-    use super::common::sqlite;
+    use super::common::{Schema, sqlite};
 
     const SITES: [&str; 2] = ["a", "b"];
     const ROLES: [&str; 2] = ["customer", "manager"];
@@ -217,6 +219,29 @@ mod properties {
                 prop_assert_eq!(verify_log(&*sqlite.store, site).unwrap(), vec![]);
                 prop_assert_eq!(verify_log(&*memory.store, site).unwrap(), vec![]);
                 prop_assert_eq!(fold_log(&*sqlite.store, site).unwrap(), fold_log(&*memory.store, site).unwrap());
+            }
+        }
+
+        #[test]
+        fn memory_and_a_server_agree_and_their_logs_tell_the_truth(at_quit in any::<bool>(), commands in prop::collection::vec(command(), 1..40)) {
+            // Nothing to compare with, if there is no server.
+            let Some(schema) = Schema::fresh() else { return Ok(()) };
+            let open = || -> Box<dyn Store> {
+                let options = PostgresOptions { rule: rule(at_quit), kb_cache: 1, ..PostgresOptions::default() };
+                Box::new(PostgresStore::connect(&schema.address, options).unwrap())
+            };
+            let mut server = Run { store: open(), reopen: Box::new(|| Some(open())), waiting: vec![] };
+            let mut memory = Run { store: Box::new(MemoryStore::new(rule(at_quit))), reopen: Box::new(|| None), waiting: vec![] };
+            for site in 0..SITES.len() {
+                let install = Command::Install { site, facts: vec![Atom::parse("flag").unwrap()] };
+                prop_assert_eq!(server.step(&install, 0), memory.step(&install, 0));
+            }
+            for (at, command) in (1..).zip(&commands) {
+                prop_assert_eq!(server.step(command, at), memory.step(command, at), "{:?}", command);
+            }
+            prop_assert_eq!(server.seen(), memory.seen());
+            for site in SITES {
+                prop_assert_eq!(verify_log(&*server.store, site).unwrap(), vec![]);
             }
         }
 

@@ -38,7 +38,7 @@ pub struct Place {
     /// A folder with kb/, rules/ and prompts/ of one's own; what it lacks comes from the binary.
     #[arg(long)]
     pub root: Option<PathBuf>,
-    /// The store: a file, created if missing, or `:memory:`.
+    /// The store: a file, created if missing, the address of a database (`postgres://…`), or `:memory:`.
     #[arg(long, default_value = ":memory:")]
     pub store: String,
     /// What must accept the evaluator's decision before it is committed: the checker (`confirm`), clingo, or nothing (`fast`).

@@ -1,13 +1,15 @@
-//! `duologue store`: what an operator does to a store: end abandoned sessions, bring in changed files, compare.
+//! `duologue store`: what an operator does to a store: end abandoned sessions, bring in changed files, copy, compare.
+
+use std::sync::Arc;
 
 use super::common::{Failure, Place};
-use crate::facts::{self, Receipt, SessionKey, Store, verify_log};
+use crate::facts::{self, CommitRule, Receipt, SessionKey, Store, verify_log};
 use crate::term::Atom;
 
 /// Arguments of `store`.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  duologue store close --store shop.db --session c1\n  duologue store close --store shop.db --idle 120\n  duologue store rebase --store shop.db --domain drive_thru\n  duologue store check --store shop.db"
+    after_help = "Examples:\n  duologue store close --store shop.db --session c1\n  duologue store close --store shop.db --idle 120\n  duologue store rebase --store shop.db --domain drive_thru\n  duologue store copy shop.db postgres://db.example/duologue\n  duologue store check --store shop.db"
 )]
 pub struct Arguments {
     #[command(subcommand)]
@@ -38,6 +40,13 @@ enum What {
         #[arg(long, default_value = "main")]
         site: String,
     },
+    /// Copy every site of a store into another one, such as a file into PostgreSQL or back, entry by entry, and compare them.
+    Copy {
+        /// The store to copy, as --store names it elsewhere; nobody should talk to it meanwhile.
+        from: String,
+        /// The store to copy into. What it has of the same logs already is not copied again.
+        to: String,
+    },
     /// Compare the tables with a fold of the log.
     Check {
         #[command(flatten)]
@@ -50,16 +59,53 @@ pub fn run(a: &Arguments) -> Result<bool, Failure> {
     match &a.what {
         What::Close { place, site, session, idle } => close(place, site, session.as_deref(), *idle),
         What::Rebase { place, site } => rebase(place, site),
+        What::Copy { from, to } => copy(&*open_at(from, CommitRule::default())?, &*facts::open_store(to, CommitRule::default())?),
         What::Check { place } => check(&*open(place)?),
     }
 }
 
+fn open(place: &Place) -> Result<Arc<dyn Store>, Failure> {
+    open_at(&place.store, place.rule())
+}
+
 /// The store, which must be there: an operator who mistypes a name is not given an empty one.
-fn open(place: &Place) -> Result<std::sync::Arc<dyn Store>, Failure> {
-    if !std::path::Path::new(&place.store).exists() {
-        return Err(Failure::Other(format!("there is no store `{}`: name its file with --store", place.store)));
+fn open_at(place: &str, rule: CommitRule) -> Result<Arc<dyn Store>, Failure> {
+    if !facts::is_address(place) && !std::path::Path::new(place).exists() {
+        return Err(Failure::Other(format!("there is no store `{place}`: name its file, or an address such as postgres://host/database")));
     }
-    Ok(facts::open_store(&place.store, place.rule())?)
+    Ok(facts::open_store(place, rule)?)
+}
+
+/// Log entries copied in one transaction.
+const PAGE: usize = 500;
+
+/// Copies every site's log; the tables follow from it.
+fn copy(from: &dyn Store, to: &dyn Store) -> Result<bool, Failure> {
+    let there = to.sites()?;
+    for site in from.sites()? {
+        let mut after = 0;
+        if there.contains(&site) {
+            // A copy that broke off goes on, if what is there is the beginning of the same log.
+            loop {
+                let (new, old) = (from.log(&site, after, PAGE)?, to.log(&site, after, PAGE)?);
+                let Some(last) = old.last() else { break };
+                if new.get(..old.len()) != Some(old.as_slice()) {
+                    let why = "its log is another one; copy into a store that does not know the site";
+                    return Err(Failure::Other(format!("the site `{site}` is in both stores: {why}")));
+                }
+                after = last.seq;
+            }
+        }
+        let mut copied = 0;
+        loop {
+            let page = from.log(&site, after, PAGE)?;
+            let Some(last) = page.last() else { break };
+            to.restore(&site, &page)?;
+            (after, copied) = (last.seq, copied + page.len());
+        }
+        println!("{site}: {copied} entries copied, {after} in all");
+    }
+    check(to)
 }
 
 fn close(place: &Place, site: &str, session: Option<&str>, idle: Option<u32>) -> Result<bool, Failure> {

@@ -69,6 +69,16 @@ pub enum StoreError {
     /// No such site.
     #[error("the store has no site `{0}`")]
     UnknownSite(String),
+    /// An entry of another store's log does not go on where the site stands.
+    #[error("entry {seq} of another log does not follow: site `{site}` stands at entry {stands}")]
+    NotNext {
+        /// The site.
+        site: String,
+        /// The entry's number.
+        seq: u64,
+        /// The number of the site's last entry, 0 if there is no such site.
+        stands: u64,
+    },
     /// No such kb version.
     #[error("site `{site}` has no kb version {version} (the newest is {head})")]
     UnknownVersion {
@@ -111,6 +121,14 @@ pub enum StoreError {
         /// The file.
         file: String,
         /// What the system said.
+        detail: String,
+    },
+    /// The server of the store is not there, or was lost.
+    #[error("cannot reach the store `{place}`: {detail}")]
+    Unreachable {
+        /// The address, without its password.
+        place: String,
+        /// What happened.
         detail: String,
     },
     /// The file cannot be written.
@@ -173,12 +191,14 @@ impl StoreError {
             Self::Stale { .. } => "store::stale",
             Self::OtherRole { .. } => "store::other_role",
             Self::UnknownSite(_) => "store::unknown_site",
+            Self::NotNext { .. } => "store::not_next",
             Self::UnknownVersion { .. } => "store::unknown_version",
             Self::BadName { .. } => "store::bad_name",
             Self::BadFact(_) => "store::bad_fact",
             Self::TooLarge { .. } => "store::too_large",
             Self::MissingFolder(_) => "store::missing_folder",
             Self::CannotOpen { .. } => "store::cannot_open",
+            Self::Unreachable { .. } => "store::unreachable",
             Self::ReadOnly(_) => "store::read_only",
             Self::NotADatabase(_) => "store::not_a_database",
             Self::Foreign(_) => "store::foreign",
@@ -196,12 +216,14 @@ impl StoreError {
             Self::Stale { .. } => "open the session again and decide the turn on what it holds now",
             Self::OtherRole { .. } => "use another session id, or end the open session first",
             Self::UnknownSite(_) => "install the domain's facts for the site first",
+            Self::NotNext { .. } => "copy into a store that does not know the site, or that holds the beginning of the same log",
             Self::UnknownVersion { .. } => "ask for a version up to the newest",
             Self::BadName { .. } => "use a short printable name",
             Self::BadFact(_) => "store predicates over numbers, constants, strings and shallow functions of them",
             Self::TooLarge { .. } => "split the turn or record less of it",
             Self::MissingFolder(_) => "create the folder, or name a file in a folder that exists",
             Self::CannotOpen { .. } => "name a file that this user may read and write, or use `:memory:`",
+            Self::Unreachable { .. } => "see that the server runs and takes connections, then send the same request again: a turn is taken once",
             Self::ReadOnly(_) => "give this user the right to write the file and its folder, or copy the file elsewhere",
             Self::NotADatabase(_) => "name another file: this one is left as it is",
             Self::Foreign(_) => "name another file: this one belongs to another program and is left as it is",

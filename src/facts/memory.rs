@@ -173,6 +173,23 @@ impl Store for MemoryStore {
         })
     }
 
+    fn restore(&self, site: &str, entries: &[Entry]) -> Result<()> {
+        rules::check_name("site", site)?;
+        if entries.is_empty() {
+            return Ok(());
+        }
+        let mut sites = self.lock();
+        let stands = sites.get(site).map_or(0, |s| s.state.seq);
+        for (seq, entry) in (stands..).zip(entries) {
+            rules::follows(site, seq, entry)?;
+        }
+        let site = sites.entry(site.into()).or_default();
+        for entry in entries {
+            site.append(entry.at, entry.cause.clone(), entry.changes.clone(), entry.applied);
+        }
+        Ok(())
+    }
+
     fn kb(&self, site: &str, version: u64) -> Result<Arc<Vec<Atom>>> {
         self.with(site, |s| {
             let head = s.state.kb_head;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::change::{Change, canonical};
-use super::{CommitRule, Opened, Overtaken, Pending, Result, SessionInfo, SessionKey, StoreError, TurnCommit};
+use super::{Cause, CommitRule, Entry, Opened, Overtaken, Pending, Result, SessionInfo, SessionKey, StoreError, TurnCommit};
 use crate::term::{Atom, Name};
 
 /// Longest site, session, role or request name, in bytes.
@@ -113,6 +113,15 @@ pub fn applies(rule: CommitRule, any_pending: bool, any_open: bool) -> bool {
             CommitRule::WhenNoSessionIsOpen => !any_open,
             CommitRule::AtManagersQuit => true,
         }
+}
+
+/// Checks that an entry of another store's log is the next one of a site that has `seq` entries.
+pub fn follows(site: &str, seq: u64, entry: &Entry) -> Result<()> {
+    let begins = matches!(entry.cause, Cause::Install { .. });
+    if entry.seq == seq + 1 && begins == (seq == 0) {
+        return Ok(());
+    }
+    Err(StoreError::NotNext { site: site.to_owned(), seq: entry.seq, stands: seq })
 }
 
 fn other_role(session: &SessionInfo, asked: &str) -> StoreError {

@@ -1,24 +1,20 @@
-//! The one transaction of a turn: every statement of the SQLite store that writes.
+//! The one transaction of a turn: every statement of the stores that writes.
 
 use std::collections::BTreeMap;
 
-use rusqlite::{Connection, Params};
-
+use super::Sql;
 use super::rows::{self, SiteRow};
-use super::{Fault, SqliteOptions, schema};
+use super::value::{Value, values};
 use crate::facts::change::{Change, Op, changes_to_text, net};
 use crate::facts::rules::{self, domain_name};
-use crate::facts::{Cause, Collected, Provenance, Receipt, Result, StoreError};
+use crate::facts::{Cause, Collected, CommitRule, Provenance, Receipt, Result};
 use crate::ontology::Scope;
 use crate::term::Atom;
 
-/// A write transaction. It takes the write lock at once, so what it reads still holds when it writes; dropped without
-/// [`Tx::commit`] it leaves no trace.
-pub struct Tx<'c> {
-    pub conn: &'c Connection,
-    file: &'c str,
-    options: &'c SqliteOptions,
-    open: bool,
+/// A statement that writes, in a transaction that keeps other writers of the site away.
+pub struct Tx<'a> {
+    pub sql: &'a dyn Sql,
+    pub rule: CommitRule,
 }
 
 /// An entry about to be appended.
@@ -30,38 +26,19 @@ pub struct Draft<'a> {
     pub changes: Vec<Change>,
     /// Whether this turn begins its session.
     pub begins: bool,
+    /// Whether it made a kb version, if that was settled before: the entry comes from another store.
+    pub applied: Option<bool>,
 }
 
-impl<'c> Tx<'c> {
-    pub fn begin(conn: &'c Connection, file: &'c str, options: &'c SqliteOptions) -> Result<Self> {
-        let mut tx = Self { conn, file, options, open: false };
-        tx.run("BEGIN IMMEDIATE", [])?;
-        tx.open = true;
-        Ok(tx)
+impl Tx<'_> {
+    fn run(&self, text: &str, params: &[Value<'_>]) -> Result<usize> {
+        self.sql.run(text, params)
     }
 
-    pub fn commit(mut self) -> Result<()> {
-        self.run("COMMIT", [])?;
-        self.open = false;
-        self.hit()
-    }
-
-    pub fn failure(&self, e: &rusqlite::Error) -> StoreError {
-        schema::failure(self.file, self.options, e)
-    }
-
-    /// One write step; how many rows it changed.
-    pub fn run(&self, sql: &str, params: impl Params) -> Result<usize> {
-        self.hit()?;
-        self.conn.prepare_cached(sql).and_then(|mut s| s.execute(params)).map_err(|e| self.failure(&e))
-    }
-
-    fn hit(&self) -> Result<()> {
-        self.options.fault.as_deref().map_or(Ok(()), Fault::hit)
-    }
-
-    fn read<T>(&self, result: rusqlite::Result<T>) -> Result<T> {
-        result.map_err(|e| self.failure(&e))
+    /// Puts a site's row there, unless somebody else did.
+    pub fn begin_site(&self, site: &str, hash: &str) -> Result<bool> {
+        let text = "INSERT INTO site (site, hash, seq, kb_head, shared_revision) VALUES (?1, ?2, 0, 0, 0) ON CONFLICT DO NOTHING";
+        Ok(self.run(text, values![site, hash])? > 0)
     }
 
     /// Appends an entry to the site's log and brings every table up to it.
@@ -80,21 +57,25 @@ impl<'c> Tx<'c> {
             }
             Cause::Turn(_) => self.turn(draft, seq)?,
             Cause::Close { session, epoch } => {
-                self.run("UPDATE session SET ended_at = ?4 WHERE site = ?1 AND session = ?2 AND epoch = ?3", (site, &**session, epoch, draft.at))?;
-                self.run("DELETE FROM kb_staged WHERE site = ?1 AND session = ?2 AND epoch = ?3 AND ready IS NULL", (site, &**session, epoch))?;
+                self.run("UPDATE session SET ended_at = ?4 WHERE site = ?1 AND session = ?2 AND epoch = ?3", values![site, session, *epoch, draft.at])?;
+                self.run("DELETE FROM kb_staged WHERE site = ?1 AND session = ?2 AND epoch = ?3 AND ready IS NULL", values![site, session, *epoch])?;
                 draft.row.shared_revision
             }
         };
-        let any_pending = self.read(rows::any_pending(self.conn, site))?;
-        let any_open = any_pending && self.read(rows::any_open(self.conn, site))?;
-        let applied = rules::applies(self.options.rule, any_pending, any_open);
+        let applied = match draft.applied {
+            Some(as_it_was) => as_it_was,
+            None => {
+                let any_pending = rows::any_pending(self.sql, site)?;
+                rules::applies(self.rule, any_pending, any_pending && rows::any_open(self.sql, site)?)
+            }
+        };
         let kb_head = if applied { self.next_version(site, draft.row.kb_head)? } else { draft.row.kb_head };
         self.log(draft, seq, applied)?;
         let hash = match &draft.cause {
             Cause::Install { hash } | Cause::Rebase { hash } => hash,
             _ => &draft.row.hash,
         };
-        self.run("UPDATE site SET hash = ?2, seq = ?3, kb_head = ?4, shared_revision = ?5 WHERE site = ?1", (site, hash, seq, kb_head, revision))?;
+        self.run("UPDATE site SET hash = ?2, seq = ?3, kb_head = ?4, shared_revision = ?5 WHERE site = ?1", values![site, hash, seq, kb_head, revision])?;
         Ok(Receipt { seq, kb_head, kb_changed: kb_head != draft.row.kb_head, shared_revision: revision })
     }
 
@@ -106,10 +87,10 @@ impl<'c> Tx<'c> {
         if draft.begins {
             let sql = "INSERT INTO session (site, session, epoch, role, kb_version, turn, first_seq, opened_at, ended_at)
                        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
-            self.run(sql, (id.0, id.1, id.2, &*turn.role, turn.kb_version, turn.turn, seq, draft.at, ended_at))?;
+            self.run(sql, values![id.0, id.1, id.2, &turn.role, turn.kb_version, turn.turn, seq, draft.at, ended_at])?;
         } else {
             let sql = "UPDATE session SET turn = ?4, ended_at = ?5 WHERE site = ?1 AND session = ?2 AND epoch = ?3";
-            self.run(sql, (id.0, id.1, id.2, turn.turn, ended_at))?;
+            self.run(sql, values![id.0, id.1, id.2, turn.turn, ended_at])?;
         }
         let from = Provenance { role: turn.role.clone(), session: turn.session.clone(), epoch: turn.epoch, turn: turn.turn, at: draft.at };
         let mut shared_moves = false;
@@ -117,18 +98,18 @@ impl<'c> Tx<'c> {
             let fact = c.fact.to_string();
             let moved = match (c.scope, c.op) {
                 (Scope::Session, Op::Add) => {
-                    let sql = "INSERT OR IGNORE INTO session_fact (site, session, epoch, fact, turn, at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
-                    self.run(sql, (id.0, id.1, id.2, &fact, from.turn, from.at))?
+                    let sql = "INSERT INTO session_fact (site, session, epoch, fact, turn, at) VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT DO NOTHING";
+                    self.run(sql, values![id.0, id.1, id.2, &fact, from.turn, from.at])?
                 }
                 (Scope::Session, Op::Del) => {
                     let sql = "DELETE FROM session_fact WHERE site = ?1 AND session = ?2 AND epoch = ?3 AND fact = ?4";
-                    self.run(sql, (id.0, id.1, id.2, &fact))?
+                    self.run(sql, values![id.0, id.1, id.2, &fact])?
                 }
                 (_, Op::Add) => {
-                    let sql = "INSERT OR IGNORE INTO shared_fact (site, fact, role, session, epoch, turn, at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
-                    self.run(sql, (site, &fact, &*from.role, &*from.session, from.epoch, from.turn, from.at))?
+                    let sql = "INSERT INTO shared_fact (site, fact, role, session, epoch, turn, at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT DO NOTHING";
+                    self.run(sql, values![site, &fact, &from.role, &from.session, from.epoch, from.turn, from.at])?
                 }
-                (_, Op::Del) => self.run("DELETE FROM shared_fact WHERE site = ?1 AND fact = ?2", (site, &fact))?,
+                (_, Op::Del) => self.run("DELETE FROM shared_fact WHERE site = ?1 AND fact = ?2", values![site, &fact])?,
             };
             shared_moves |= c.scope == Scope::Shared && moved > 0;
         }
@@ -137,7 +118,7 @@ impl<'c> Tx<'c> {
         self.stage(site, seq, &kb, &from, None)?;
         if turn.ended {
             let sql = "UPDATE kb_staged SET ready = ?4 WHERE site = ?1 AND session = ?2 AND epoch = ?3 AND ready IS NULL";
-            self.run(sql, (id.0, id.1, id.2, seq))?;
+            self.run(sql, values![id.0, id.1, id.2, seq])?;
         }
         Ok(draft.row.shared_revision + u64::from(shared_moves))
     }
@@ -148,7 +129,7 @@ impl<'c> Tx<'c> {
         if kb.is_empty() {
             return Ok(kb);
         }
-        let all = self.read(rows::collected(self.conn, site))?;
+        let all = rows::collected(self.sql, site)?;
         let own = |c: &&Collected| !c.handed_over && c.by.session == from.session && c.by.epoch == from.epoch;
         let before: BTreeMap<&Atom, Op> = all.iter().filter(own).map(|c| (&c.change.fact, c.change.op)).collect();
         let handed_over = net(all.iter().filter(|c| c.handed_over).map(|c| (&c.change, &c.by)));
@@ -160,11 +141,11 @@ impl<'c> Tx<'c> {
             }
             if let Some(op) = collected {
                 let sql = "DELETE FROM kb_staged WHERE site = ?1 AND session = ?2 AND epoch = ?3 AND ready IS NULL AND change = ?4";
-                self.run(sql, (site, &*from.session, from.epoch, Change { op: *op, ..c.clone() }.to_string()))?;
+                self.run(sql, values![site, &from.session, from.epoch, &Change { op: *op, ..c.clone() }.to_string()])?;
             }
             let will_hold = match handed_over.get(&c.fact) {
                 Some((op, _)) => *op == Op::Add,
-                None => self.read(rows::holds_now(self.conn, site, &c.fact))?,
+                None => rows::holds_now(self.sql, site, &c.fact)?,
             };
             if will_hold != (c.op == Op::Add) {
                 new.push(c);
@@ -176,21 +157,21 @@ impl<'c> Tx<'c> {
     fn stage(&self, site: &str, seq: u64, changes: &[Change], from: &Provenance, ready: Option<u64>) -> Result<()> {
         let sql = "INSERT INTO kb_staged (site, seq, i, ready, change, role, session, epoch, turn, at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
         for (i, c) in (0_i64..).zip(changes) {
-            self.run(sql, (site, seq, i, ready, c.to_string(), &*from.role, &*from.session, from.epoch, from.turn, from.at))?;
+            self.run(sql, values![site, seq, i, ready, &c.to_string(), &from.role, &from.session, from.epoch, from.turn, from.at])?;
         }
         Ok(())
     }
 
     fn kb_add(&self, site: &str, c: &Change, since: u64, from: &Provenance) -> Result<usize> {
         let sql = "INSERT INTO kb_fact (site, fact, since, until, role, session, epoch, turn, at)
-                   SELECT ?1, ?2, ?3, NULL, ?4, ?5, ?6, ?7, ?8
+                   SELECT ?1, ?2, CAST(?3 AS BIGINT), NULL, ?4, ?5, CAST(?6 AS BIGINT), CAST(?7 AS BIGINT), CAST(?8 AS BIGINT)
                    WHERE NOT EXISTS (SELECT 1 FROM kb_fact WHERE site = ?1 AND fact = ?2 AND until IS NULL)";
-        self.run(sql, (site, c.fact.to_string(), since, &*from.role, &*from.session, from.epoch, from.turn, from.at))
+        self.run(sql, values![site, &c.fact.to_string(), since, &from.role, &from.session, from.epoch, from.turn, from.at])
     }
 
     /// Applies what is pending as the next version; changes that change nothing make no version.
     fn next_version(&self, site: &str, head: u64) -> Result<u64> {
-        let pending = self.read(rows::collected(self.conn, site))?;
+        let pending = rows::collected(self.sql, site)?;
         let next = head + 1;
         let mut moved = 0;
         for (fact, (op, from)) in net(pending.iter().filter(|c| c.handed_over).map(|c| (&c.change, &c.by))) {
@@ -198,44 +179,28 @@ impl<'c> Tx<'c> {
                 Op::Add => self.kb_add(site, &Change::add(Scope::Kb, fact.clone()), next, from)?,
                 Op::Del => {
                     let sql = "UPDATE kb_fact SET until = ?3 WHERE site = ?1 AND fact = ?2 AND until IS NULL";
-                    self.run(sql, (site, fact.to_string(), next))?
+                    self.run(sql, values![site, &fact.to_string(), next])?
                 }
             };
         }
-        self.run("DELETE FROM kb_staged WHERE site = ?1 AND ready IS NOT NULL", [site])?;
+        self.run("DELETE FROM kb_staged WHERE site = ?1 AND ready IS NOT NULL", values![site])?;
         Ok(if moved > 0 { next } else { head })
     }
 
     fn log(&self, draft: &Draft<'_>, seq: u64, applied: bool) -> Result<()> {
         let sql = "INSERT INTO log (site, seq, at, kind, session, epoch, turn, role, kb_version, request, ended, applied, record, changes)
                    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)";
+        let none = ("", 0, 0, "", 0, None, false);
+        let (kind, (session, epoch, turn, role, version, request, ended), record) = match &draft.cause {
+            Cause::Install { hash } => ("install", none, hash.as_str()),
+            Cause::Rebase { hash } => ("rebase", none, hash.as_str()),
+            Cause::Close { session, epoch } => ("close", (&**session, *epoch, none.2, none.3, none.4, none.5, none.6), ""),
+            Cause::Turn(t) => ("turn", (&*t.session, t.epoch, t.turn, &*t.role, t.kb_version, t.request.as_deref(), t.ended), t.record.as_str()),
+        };
         let changes = changes_to_text(&draft.changes);
-        let head = (draft.site, seq, draft.at);
-        let short = |kind: &str, session: &str, epoch: u64, record: &str| {
-            let none: Option<&str> = None;
-            self.run(sql, (head.0, head.1, head.2, kind, session, epoch, 0, "", 0, none, false, applied, record, &changes))
-        };
-        match &draft.cause {
-            Cause::Install { hash } => short("install", "", 0, hash)?,
-            Cause::Rebase { hash } => short("rebase", "", 0, hash)?,
-            Cause::Close { session, epoch } => short("close", session, *epoch, "")?,
-            Cause::Turn(t) => {
-                let about = (&*t.session, t.epoch, t.turn, &*t.role, t.kb_version, t.request.as_deref(), t.ended);
-                let (session, epoch, turn, role, version, request, ended) = about;
-                let row = (head.0, head.1, head.2, "turn", session, epoch, turn, role, version, request, ended, applied, &t.record, &changes);
-                self.run(sql, row)?
-            }
-        };
+        let (site, at) = (draft.site, draft.at);
+        self.run(sql, values![site, seq, at, kind, session, epoch, turn, role, version, request, ended, applied, record, &changes])?;
         Ok(())
-    }
-}
-
-impl Drop for Tx<'_> {
-    fn drop(&mut self) {
-        // A failed rollback leaves nothing to do: SQLite rolls back by itself when the connection closes or the file is next opened.
-        if self.open && !self.conn.is_autocommit() {
-            let _ = self.conn.execute_batch("ROLLBACK");
-        }
     }
 }
 
