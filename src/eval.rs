@@ -15,6 +15,8 @@ pub mod reason;
 pub mod refine;
 pub mod rehearse;
 pub mod render;
+#[cfg(feature = "serve")]
+pub mod service;
 pub mod star;
 pub mod understand;
 pub mod verify;

@@ -16,11 +16,11 @@ use crate::turn::{Engine, Said};
 /// Arguments of `bench`.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  duologue bench reason\n  duologue bench reason --sizes 0,10000,100000 --rounds 20\n  duologue bench reason --sizes 0 --engines fast,proofs --dialogues tests/dialogues/drive_thru_dev.yaml\n  duologue bench understand\n  duologue bench turn --turns 2000 --json\n  duologue bench llm --store turns.db\n  duologue bench agents --reasoner fast\n  duologue bench store --store bench.db\n\nBuild with --release to measure."
+    after_help = "Examples:\n  duologue bench reason\n  duologue bench reason --sizes 0,10000,100000 --rounds 20\n  duologue bench reason --sizes 0 --engines fast,proofs --dialogues tests/dialogues/drive_thru_dev.yaml\n  duologue bench understand\n  duologue bench turn --turns 2000 --json\n  duologue bench llm --store turns.db\n  duologue bench agents --reasoner fast\n  duologue bench store --store bench.db\n  duologue bench service --sessions 1000 --turns 50000\n  duologue bench service --sessions 1000 --turns 1000 --model-ms 800\n\nBuild with --release to measure."
 )]
 pub struct Arguments {
     /// What to measure: reason, understand, turn, llm (turns with a model that answers at once at both ends), agents (turns of ADL programs whose
-    /// decisions are given) or store.
+    /// decisions are given), store or service.
     what: String,
     #[command(flatten)]
     place: Place,
@@ -42,6 +42,15 @@ pub struct Arguments {
     /// Also the decisions of all turns of these dialogue files (reason).
     #[arg(long)]
     dialogues: Vec<std::path::PathBuf>,
+    /// Conversations at once (service).
+    #[arg(long, default_value_t = 1000)]
+    sessions: usize,
+    /// Turns a second; otherwise 60 % of the capacity, which is looked for first (service).
+    #[arg(long)]
+    rate: Option<f64>,
+    /// Listen by a model that takes so many milliseconds (service).
+    #[arg(long, value_name = "MILLISECONDS")]
+    model_ms: Option<u64>,
     /// As JSON.
     #[arg(long)]
     json: bool,
@@ -89,7 +98,8 @@ pub fn run(a: &Arguments) -> Result<bool, Failure> {
             println!("{}", if a.json { serde_json::to_string_pretty(&measured) } else { serde_json::to_string(&measured) }.unwrap_or_default());
             Ok(true)
         }
-        other => Err(Failure::Other(format!("`{other}` cannot be measured: use reason, understand, turn, llm, agents or store"))),
+        "service" => service(a),
+        other => Err(Failure::Other(format!("`{other}` cannot be measured: use reason, understand, turn, llm, agents, store or service"))),
     }
 }
 
@@ -188,6 +198,40 @@ fn llm(a: &Arguments) -> Result<bool, Failure> {
     }
     print_measured("turn with a model at both ends", a, times, &[("translation_tokens", serde_json::json!(tokens))]);
     Ok(true)
+}
+
+/// The service as a process of its own, under turns that arrive when they are due.
+#[cfg(feature = "serve")]
+fn service(a: &Arguments) -> Result<bool, Failure> {
+    use clap::ValueEnum;
+    let engine = a.place.engine()?;
+    let anybody = |role: &str| engine.domain().ontology.is_for_anybody(role);
+    let lines: Vec<String> = sample(&engine)?.into_iter().filter(|(role, _)| anybody(role)).map(|(_, line)| line).collect();
+    if lines.is_empty() {
+        return Err(Failure::Other("the domain's sample conversation says nothing in a role that is for anybody".to_owned()));
+    }
+    let how = a.place.reasoner.to_possible_value().map(|v| v.get_name().to_owned()).unwrap_or_default();
+    let audit = a.place.audit.to_string();
+    let arguments = ["--domain", &engine.domain().ontology.domain, "--store", &a.place.store, "--reasoner", &how, "--audit", &audit].map(str::to_owned);
+    let load = crate::eval::service::Load {
+        program: std::env::current_exe()?,
+        arguments: arguments.to_vec(),
+        site: "bench".to_owned(),
+        sessions: a.sessions,
+        turns: a.turns,
+        rate: a.rate,
+        model: a.model_ms.map(std::time::Duration::from_millis),
+        lines,
+    };
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let measured = runtime.block_on(crate::eval::service::measure(&load, &mut |what| eprintln!("{what}"))).map_err(Failure::Other)?;
+    println!("{}", if a.json { serde_json::to_string_pretty(&measured).unwrap_or_default() } else { measured.to_string() });
+    Ok(measured.errors.is_empty())
+}
+
+#[cfg(not(feature = "serve"))]
+fn service(_: &Arguments) -> Result<bool, Failure> {
+    Err(Failure::Other("this program was built without the feature `serve`".to_owned()))
 }
 
 /// The translator alone.

@@ -1,9 +1,10 @@
-//! A model's server that answers at once, on this machine: what a turn takes beside it is the engine's own time and the wire's.
+//! A model's server that answers at once, or after a time that is always the same, on this machine: what a turn takes beside it is the engine's own time and the wire's.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -16,6 +17,11 @@ pub struct Instant {
 impl Instant {
     /// Starts it on a free port. It speaks the OpenAI-compatible interface, whole and streamed.
     pub fn start() -> std::io::Result<Self> {
+        Self::slow(Duration::ZERO)
+    }
+
+    /// The same, but that every answer takes so long.
+    pub fn slow(delay: Duration) -> std::io::Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0")?;
         let address = listener.local_addr()?;
         let requests = Arc::new(AtomicU64::new(0));
@@ -24,7 +30,7 @@ impl Instant {
             for stream in listener.incoming().flatten() {
                 let counted = counted.clone();
                 // A connection that breaks concerns its own client alone.
-                std::thread::spawn(move || serve(stream, &counted));
+                std::thread::spawn(move || serve(stream, &counted, delay));
             }
         })?;
         Ok(Self { address, requests })
@@ -41,7 +47,7 @@ impl Instant {
     }
 }
 
-fn serve(stream: TcpStream, requests: &AtomicU64) -> std::io::Result<()> {
+fn serve(stream: TcpStream, requests: &AtomicU64, delay: Duration) -> std::io::Result<()> {
     stream.set_nodelay(true)?;
     let mut writer = stream.try_clone()?;
     let mut reader = BufReader::new(stream);
@@ -61,6 +67,7 @@ fn serve(stream: TcpStream, requests: &AtomicU64) -> std::io::Result<()> {
         let mut body = vec![0; length];
         reader.read_exact(&mut body)?;
         requests.fetch_add(1, Ordering::Relaxed);
+        std::thread::sleep(delay);
         writer.write_all(&answer(&body))?;
     }
 }

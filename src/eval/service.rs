@@ -1,0 +1,326 @@
+//! How the service does under load: a process of it, turns that arrive when they are due whatever became of those before (an open loop),
+//! and beside it, in the same run, a handler that does nothing.
+//!
+//! A turn's time is counted from when it was due, not from when it was sent, so that a service that stands still is seen to.
+
+use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use futures_util::future::join_all;
+use hdrhistogram::Histogram;
+use serde::Serialize;
+use serde_json::{Value, json};
+use tokio::sync::Mutex;
+
+use super::instant;
+
+/// Times are kept in microseconds, to three digits, up to an hour.
+const LONGEST: u64 = 3_600_000_000;
+/// Turns at once while the capacity is looked for.
+const AT_ONCE: usize = 16;
+/// Sessions opened at once.
+const OPENING: usize = 32;
+
+/// What to measure with.
+#[derive(Clone, Debug)]
+pub struct Load {
+    /// The program to start as a service.
+    pub program: PathBuf,
+    /// Its arguments after `serve`: domain, store, reasoner.
+    pub arguments: Vec<String>,
+    /// The site that is spoken with.
+    pub site: String,
+    /// Conversations at once.
+    pub sessions: usize,
+    /// Turns in the open loop.
+    pub turns: usize,
+    /// Turns a second; otherwise 60 % of the capacity, which is then looked for first.
+    pub rate: Option<f64>,
+    /// A model that takes so long, at the listening end; otherwise none.
+    pub model: Option<Duration>,
+    /// What is said, again and again.
+    pub lines: Vec<String>,
+}
+
+/// A distribution of times in milliseconds.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Times {
+    /// How many.
+    pub n: u64,
+    /// Half are faster.
+    pub p50: f64,
+    /// 99 of 100 are faster.
+    pub p99: f64,
+    /// 999 of 1,000 are faster.
+    pub p999: f64,
+    /// The slowest.
+    pub max: f64,
+}
+
+/// How the service did.
+#[derive(Clone, Debug, Serialize)]
+pub struct Measured {
+    /// Conversations at once.
+    pub sessions: usize,
+    /// Turns a second that it takes when it is always busy.
+    pub capacity: Option<f64>,
+    /// Turns a second that were sent.
+    pub rate: f64,
+    /// Turns from when they were due until their reply was there.
+    pub turns: Times,
+    /// Requests that were not answered with a turn, by what was answered.
+    pub errors: Vec<(String, usize)>,
+    /// The handler that does nothing, at the same rate by the same client.
+    pub empty: Times,
+    /// Memory of the service's process in KiB: without sessions, with all of them open, at its highest.
+    pub memory_kib: [u64; 3],
+    /// KiB that a session takes.
+    pub kib_a_session: f64,
+    /// All conversations take a turn at the same moment: from then until each had its reply.
+    pub all_at_once: Option<Times>,
+}
+
+/// A process of the service, ended with this value.
+struct Service {
+    child: Child,
+    address: String,
+}
+
+impl Service {
+    fn start(load: &Load) -> Result<Self, String> {
+        let mut command = Command::new(&load.program);
+        command.args(["serve", "--address", "127.0.0.1:0", "--site", &load.site]).args(&load.arguments);
+        command.env_remove("DUOLOGUE_MODEL").env_remove("DUOLOGUE_MODEL_CONFIG");
+        if let Some(delay) = load.model {
+            let model = instant::Instant::slow(delay).map_err(|e| e.to_string())?;
+            command.env("DUOLOGUE_MODEL", "slow").env("DUOLOGUE_MODEL_API", "openai").env("DUOLOGUE_MODEL_URL", model.url());
+            command.args(["--understanding", "llm"]);
+        }
+        let mut child = command.stdout(Stdio::piped()).spawn().map_err(|e| format!("cannot start `{}`: {e}", load.program.display()))?;
+        let mut lines = child.stdout.take().map(BufReader::new).into_iter().flat_map(BufRead::lines).map_while(Result::ok);
+        let address = lines.find_map(|line| line.strip_prefix("listening on ").map(str::to_owned));
+        match address {
+            Some(address) => Ok(Self { child, address }),
+            None => Err("the service ended before it listened; what it said stands above".to_owned()),
+        }
+    }
+
+    /// A line of what Linux tells of the process, in KiB; 0 elsewhere.
+    fn memory(&self, line: &str) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap_or_default();
+        let found = status.lines().find_map(|l| l.strip_prefix(line));
+        found.and_then(|l| l.split_whitespace().next()?.parse().ok()).unwrap_or(0)
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A conversation: its token, and how many turns it took.
+struct Talk {
+    path: String,
+    token: String,
+    turns: usize,
+}
+
+struct Client {
+    http: reqwest::Client,
+    address: String,
+    site: String,
+    lines: Vec<String>,
+    talks: Vec<Mutex<Option<Talk>>>,
+}
+
+impl Client {
+    async fn open(&self) -> Result<Talk, String> {
+        let answer = self.http.post(format!("{}/v1/sites/{}/sessions", self.address, self.site)).json(&json!({})).send().await.map_err(|e| e.to_string())?;
+        let status = answer.status();
+        let opened: Value = answer.json().await.map_err(|e| e.to_string())?;
+        let text = |name: &str| opened.get(name).and_then(Value::as_str).map(str::to_owned).ok_or_else(|| format!("{status}: {opened}"));
+        Ok(Talk { path: format!("{}/v1/sessions/{}/turns", self.address, text("session")?), token: text("token")?, turns: 0 })
+    }
+
+    /// The next turn of a conversation; one that ended is followed by a new one.
+    async fn turn(&self, at: usize) -> Result<(), String> {
+        let Some(place) = self.talks.get(at % self.talks.len().max(1)) else { return Ok(()) };
+        let mut place = place.lock().await;
+        let mut talk = match place.take() {
+            Some(talk) => talk,
+            None => self.open().await?,
+        };
+        let said = self.lines.get((at + talk.turns) % self.lines.len().max(1)).map(String::as_str).unwrap_or_default();
+        let sent = self.http.post(&talk.path).bearer_auth(&talk.token).json(&json!({ "text": said, "request": format!("{at}-{}", talk.turns) }));
+        talk.turns += 1;
+        let answer = sent.send().await.map_err(|e| if e.is_timeout() { "timed out".to_owned() } else { e.to_string() })?;
+        let status = answer.status();
+        let turn: Value = answer.json().await.map_err(|e| e.to_string())?;
+        if !status.is_success() {
+            let code = turn.pointer("/error/code").and_then(Value::as_str).unwrap_or_default();
+            *place = Some(talk);
+            return Err(format!("{} {code}", status.as_u16()));
+        }
+        *place = turn.get("ended").is_none_or(Value::is_null).then_some(talk);
+        Ok(())
+    }
+}
+
+/// Measures.
+pub async fn measure(load: &Load, progress: &mut dyn FnMut(&str)) -> Result<Measured, String> {
+    let service = Service::start(load)?;
+    // rustls is built without a default provider; whoever comes first installs one.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let http = reqwest::Client::builder().timeout(Duration::from_secs(120)).pool_max_idle_per_host(load.sessions).build().map_err(|e| e.to_string())?;
+    let talks = (0..load.sessions.max(1)).map(|_| Mutex::new(None)).collect();
+    let client = Arc::new(Client { http: http.clone(), address: service.address.clone(), site: load.site.clone(), lines: load.lines.clone(), talks });
+    // What is loaded once is no session's.
+    let first = Instant::now();
+    client.turn(0).await?;
+    progress(&format!("first turn after {:.1} s", first.elapsed().as_secs_f64()));
+    let before = service.memory("VmRSS:");
+    let numbers: Vec<usize> = (1..load.sessions).collect();
+    for some in numbers.chunks(OPENING) {
+        for done in join_all(some.iter().map(|at| client.turn(*at))).await {
+            done?;
+        }
+    }
+    let open = service.memory("VmRSS:");
+    progress(&format!("{} sessions have taken a turn", load.sessions));
+    let (all_at_once, capacity) = match load.model {
+        Some(_) => (Some(at_once(&client, load.sessions).await?), None),
+        None if load.rate.is_some() => (None, None),
+        None => (None, Some(capacity(&client, (load.turns / 5).clamp(200, 5000)).await?)),
+    };
+    let rate = load.rate.or(capacity.map(|c| c * 0.6)).unwrap_or(100.0).max(0.1);
+    progress(&format!("{} turns at {rate:.0} a second", load.turns));
+    let sender = client.clone();
+    let (turns, errors) = open_loop(load.turns, rate, move |at| {
+        let client = sender.clone();
+        async move { client.turn(at).await }
+    })
+    .await?;
+    let empty = empty(&http, load.turns.min(10_000), rate).await?;
+    let memory_kib = [before, open, service.memory("VmHWM:")];
+    let kib_a_session = open.saturating_sub(before) as f64 / load.sessions.max(1) as f64;
+    Ok(Measured { sessions: load.sessions, capacity, rate, turns, errors, empty, memory_kib, kib_a_session, all_at_once })
+}
+
+/// Turns a second when the next one is sent as soon as one is answered.
+async fn capacity(client: &Arc<Client>, turns: usize) -> Result<f64, String> {
+    let next = Arc::new(AtomicUsize::new(0));
+    let begun = Instant::now();
+    let workers = (0..AT_ONCE).map(|_| {
+        let (client, next) = (client.clone(), next.clone());
+        tokio::spawn(async move {
+            loop {
+                let at = next.fetch_add(1, Ordering::Relaxed);
+                if at >= turns {
+                    return Ok::<(), String>(());
+                }
+                client.turn(at).await?;
+            }
+        })
+    });
+    for worker in join_all(workers).await {
+        worker.map_err(|e| e.to_string())??;
+    }
+    Ok(turns as f64 / begun.elapsed().as_secs_f64().max(f64::EPSILON))
+}
+
+/// Every conversation takes a turn at the same moment.
+async fn at_once(client: &Arc<Client>, sessions: usize) -> Result<Times, String> {
+    let rate = f64::INFINITY;
+    let sender = client.clone();
+    let (times, errors) = open_loop(sessions, rate, move |at| {
+        let client = sender.clone();
+        async move { client.turn(at).await }
+    })
+    .await?;
+    if errors.is_empty() { Ok(times) } else { Err(format!("{errors:?}")) }
+}
+
+/// Sends each request when it is due, and counts from then.
+async fn open_loop<F>(n: usize, rate: f64, send: impl Fn(usize) -> F) -> Result<(Times, Vec<(String, usize)>), String>
+where
+    F: Future<Output = Result<(), String>> + Send + 'static,
+{
+    let begun = tokio::time::Instant::now();
+    let mut sent = Vec::with_capacity(n);
+    for at in 0..n {
+        let due = begun + Duration::from_secs_f64(if rate.is_finite() { at as f64 / rate } else { 0.0 });
+        tokio::time::sleep_until(due).await;
+        let request = send(at);
+        sent.push(tokio::spawn(async move { (request.await, due.elapsed()) }));
+    }
+    let mut times = histogram()?;
+    let mut errors = std::collections::BTreeMap::<String, usize>::new();
+    for request in sent {
+        let (answer, took) = request.await.map_err(|e| e.to_string())?;
+        times.saturating_record(u64::try_from(took.as_micros()).unwrap_or(LONGEST));
+        if let Err(e) = answer {
+            *errors.entry(e).or_default() += 1;
+        }
+    }
+    Ok((told(&times), errors.into_iter().collect()))
+}
+
+/// The same client against a handler that does nothing.
+async fn empty(http: &reqwest::Client, n: usize, rate: f64) -> Result<Times, String> {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.map_err(|e| e.to_string())?;
+    let address = format!("http://{}/", listener.local_addr().map_err(|e| e.to_string())?);
+    let nothing = axum::Router::new().route("/", axum::routing::post(|_: axum::body::Bytes| async { "{}" }));
+    let serving = tokio::spawn(async move { axum::serve(listener, nothing).await });
+    let http = http.clone();
+    let (times, errors) = open_loop(n, rate, move |_| {
+        let sent = http.post(&address).json(&json!({ "text": "nothing" })).send();
+        async move { sent.await.map(|_| ()).map_err(|e| e.to_string()) }
+    })
+    .await?;
+    serving.abort();
+    if errors.is_empty() { Ok(times) } else { Err(format!("{errors:?}")) }
+}
+
+fn histogram() -> Result<Histogram<u64>, String> {
+    Histogram::new_with_bounds(1, LONGEST, 3).map_err(|e| e.to_string())
+}
+
+fn told(times: &Histogram<u64>) -> Times {
+    let at = |share| times.value_at_quantile(share) as f64 / 1e3;
+    Times { n: times.len(), p50: at(0.5), p99: at(0.99), p999: at(0.999), max: times.max() as f64 / 1e3 }
+}
+
+impl std::fmt::Display for Times {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "p50 {:.1} ms, p99 {:.1} ms, p99.9 {:.1} ms, slowest {:.1} ms", self.p50, self.p99, self.p999, self.max)
+    }
+}
+
+impl std::fmt::Display for Measured {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if let Some(capacity) = self.capacity {
+            writeln!(f, "capacity      {capacity:.0} turns a second")?;
+        }
+        if let Some(times) = &self.all_at_once {
+            writeln!(f, "all at once   {} sessions: {times}", self.sessions)?;
+        }
+        writeln!(f, "open loop     {} turns at {:.0} a second: {}", self.turns.n, self.rate, self.turns)?;
+        writeln!(f, "empty handler {} requests at the same rate: {}", self.empty.n, self.empty)?;
+        let [before, open, most] = self.memory_kib.map(|kib| kib as f64 / 1024.0);
+        writeln!(
+            f,
+            "memory        {before:.0} MiB, with {} sessions {open:.0} MiB ({:.0} KiB each), at most {most:.0} MiB",
+            self.sessions, self.kib_a_session
+        )?;
+        let errors: usize = self.errors.iter().map(|e| e.1).sum();
+        write!(f, "errors        {errors}")?;
+        self.errors.iter().try_for_each(|(what, n)| write!(f, "\n  {n} times {what}"))
+    }
+}
