@@ -23,6 +23,7 @@ use duologue::reasoning::given::{self, Read};
 use duologue::reasoning::told::{Rule, Strength, variable};
 use duologue::reasoning::{Answer, Engine, Form, Goal, Listener, Literal, Question, Reading, Status, Theory, Told};
 use duologue::term::{Atom, Term};
+use duologue::turn::replay::Replay;
 use duologue::turn::{Clock, Options, Said};
 
 fn engine(profile: &str) -> Engine {
@@ -393,6 +394,10 @@ fn conversations_go_as_written_and_can_be_taken_again_from_their_log() {
                 wrong.push(format!("{}: {} -> {text}\n  lacks {missing:?}, has {extra:?}", c.name, t.say));
             }
         }
+        let mut again = Replay::new(engine.domain(), "main", CommitRule::WhenNoSessionIsOpen, engine.options().clone());
+        let taken: Vec<_> = engine.store().log("main", 0, 500).unwrap().iter().filter_map(|e| again.take(e).unwrap()).collect();
+        assert_eq!(taken.len(), c.turns.len(), "{}", c.name);
+        wrong.extend(taken.iter().filter(|t| !t.agrees()).map(|t| format!("{}: turn {} comes out otherwise", c.name, t.was.turn)));
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
