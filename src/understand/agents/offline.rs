@@ -160,7 +160,7 @@ impl Offline {
             .max_by_key(|(n, a)| (*n, open.iter().any(|o| o.name == a.name)));
         match (best, open.as_slice()) {
             (Some((_, arg)), _) => Some(arg),
-            (None, [first, ..]) if line.contains('?') || open.len() == 1 => Some(first),
+            (None, [first, ..]) if (line.contains('?') || open.len() == 1) && !wants_yes_or_no(line) => Some(first),
             _ => None,
         }
     }
@@ -210,6 +210,13 @@ impl Offline {
             None => json!({ "data": data, "status": "complete" }),
         }
     }
+}
+
+/// Whether the last thing asked is answered by yes or no.
+fn wants_yes_or_no(line: &str) -> bool {
+    let asked = line.trim_end().strip_suffix('?').map_or("", |q| q.rsplit(['.', '!', '?', ',']).next().unwrap_or(q));
+    let begins = ["do", "does", "did", "is", "are", "was", "were", "would", "will", "shall", "should", "can", "could", "may", "have", "has", "had"];
+    words(asked).first().is_some_and(|w| begins.contains(&w.as_str()))
 }
 
 /// How an argument is asked for.
@@ -367,8 +374,9 @@ impl Advise for Offline {
     fn advise(&self, questions: &[Question], in_this: &Situation) -> Vec<Option<Value>> {
         let text = in_this.message.as_str();
         let opened = text.trim() == "/init";
-        // Of several phrases the words say the nearest.
-        let best = questions.iter().filter(|q| q.ask == "intent").map(|q| claimed(&q.about, text)).fold(CLAIMS, f64::max);
+        // Of several phrases the words say the nearest; a bare yes or no, which may be asked ahead, is near to many.
+        let tells = |q: &&Question| q.ask == "intent" && q.about.iter().any(|p| telling(p).len() > 1);
+        let best = questions.iter().filter(tells).map(|q| claimed(&q.about, text)).fold(CLAIMS, f64::max);
         let of = |q: &Question| match q.ask.as_str() {
             "route" => Some(self.route(q, text)),
             "extract" => Some(self.extract(q, text)),
@@ -401,6 +409,7 @@ mod tests {
         assert!(!says("I want to cancel my booking", "don't cancel the booking"));
         assert!(says("Yes", "yeah sure") && says("No", "no thanks") && !says("Yes", "no thanks"));
         assert!(!says("I would like a refund", "where is my parcel"));
+        assert!(wants_yes_or_no("Your card is blocked. Would you like a new card?") && !wants_yes_or_no("Where shall it go?"));
     }
 
     #[test]
