@@ -169,10 +169,12 @@ impl Workers {
 
     /// A new process, with what went wrong when it ran the files.
     fn worker(&self) -> Result<(Worker, Vec<Failed>), StartError> {
-        let setup = json!({ "files": self.files, "memory": MEMORY, "output": OUTPUT, "answer": MAX_ANSWER }).to_string();
+        let own = [("PATH", "/usr/local/bin:/usr/bin:/bin"), ("LANG", "C.UTF-8"), ("PYTHONUTF8", "1")];
+        let names: Vec<&str> = own.iter().map(|(n, _)| *n).chain(self.environment.iter().map(|(n, _)| n.as_str())).collect();
+        let setup = json!({ "files": self.files, "memory": MEMORY, "output": OUTPUT, "answer": MAX_ANSWER, "environment": names }).to_string();
         let mut command = Command::new(&self.python);
         command.args(["-u", "-B", "-c", WORKER, &setup]).current_dir(&self.folder).env_clear();
-        command.env("PATH", "/usr/local/bin:/usr/bin:/bin").env("LANG", "C.UTF-8").env("PYTHONUTF8", "1").envs(self.environment.iter().cloned());
+        command.envs(own).envs(self.environment.iter().cloned());
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);

@@ -7,6 +7,9 @@ nothing = os.open(os.devnull, os.O_RDWR)
 for stream in (0, 1, 2):
     os.dup2(nothing, stream)
 setup = json.loads(sys.argv[1])
+# What starts Python may be a script that sets variables of its own.
+for name in set(os.environ) - set(setup["environment"]):
+    del os.environ[name]
 try:
     import resource
 

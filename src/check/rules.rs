@@ -187,7 +187,9 @@ impl Program<'_> {
     fn never_matches(&self, s: &Statement, head: &Head, body: &[Item], found: &mut Vec<Diagnostic>) -> bool {
         let before = found.len();
         for atom in literals(head, body).into_iter().filter_map(|(l, _)| atom_of(l)) {
-            if &*atom.name == "in" {
+            // `#defined` says that nothing may hold.
+            let open = |s: &Statement| matches!(&s.kind, Kind::Defined(p) if *p == atom.predicate());
+            if &*atom.name == "in" || self.statements.iter().any(open) {
                 continue;
             }
             // What the ontology says of durable facts is checked against their sorts.

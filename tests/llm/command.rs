@@ -210,7 +210,7 @@ fn models_are_measured_side_by_side() {
     let cases = written(
         folder.path(),
         "cases.jsonl",
-        "{\"id\":\"1\",\"role\":\"customer\",\"text\":\"two soft tacos\",\"gold\":[\"order(\\\"Soft Taco\\\",2)\"],\"tags\":[\"plural\"]}\n{\"id\":\"2\",\"role\":\"customer\",\"text\":\"uhm the thing, you know, twice\",\"gold\":[\"order(\\\"Soft Taco\\\",2)\"]}\n",
+        "{\"id\":\"1\",\"role\":\"customer\",\"text\":\"two soft tacos\",\"gold\":[\"order(\\\"Soft Taco\\\",2)\"],\"tags\":[\"plural\"]}\n{\"id\":\"2\",\"role\":\"customer\",\"text\":\"soft taco for me and ditto for my wife\",\"gold\":[\"order(\\\"Soft Taco\\\",2)\"]}\n",
     );
     let (ok, out, err) = duologue(&["eval", "understand", &cases, "--model", &one, "--model", &two], "", &[]);
     assert!(ok, "{err}");

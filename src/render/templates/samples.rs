@@ -38,7 +38,7 @@ impl Templates {
         for (at, rule) in self.rules.iter().enumerate() {
             let places = self.places(&rule.output);
             // What answers an input is said with it: a rule below those that know the input is there for records cut short.
-            let knows = |other: &Rule| other.actions.iter().any(|p| rule.actions.iter().any(|q| p.covers(q) || q.covers(p)));
+            let knows = |other: &Rule| other.actions.iter().any(|p| rule.actions.iter().any(|q| p.meets(q)));
             let backstop = rule.inputs.is_empty() && self.rules.iter().take(at).any(|r| !r.inputs.is_empty() && knows(r));
             if places.is_empty() || backstop {
                 continue;

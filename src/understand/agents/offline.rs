@@ -32,10 +32,13 @@ const SHOWN: usize = 5;
 /// What who has no model cannot do.
 const NEEDS_MODEL: &str = "needs a language model";
 
+/// Who speaks to whom: tells nothing of what it is about.
+const PERSONS: [&str; 8] = ["i", "me", "my", "we", "our", "you", "your", "please"];
+
 /// The words that tell something, by their stems.
 fn telling(text: &str) -> BTreeSet<String> {
     let lists = &HEARING.words;
-    let tells = |w: &String| !lists.empty.has(w) && !lists.greeting.has(w) && !lists.negations.has(w);
+    let tells = |w: &String| !PERSONS.contains(&w.as_str()) && !lists.empty.has(w) && !lists.greeting.has(w) && !lists.negations.has(w);
     words(text).into_iter().filter(tells).map(|w| stem(w.trim_end_matches("'s"))).map(|w| root(&w)).collect()
 }
 
