@@ -1,5 +1,7 @@
 //! What could be said at each place: names, values, noun phrases, patterns; and the best way through all of them.
 
+mod names;
+
 use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
@@ -140,188 +142,6 @@ impl<'a> Chart<'a> {
         chart.present |= chart.names.iter().flat_map(|e| e.candidates.first()).filter(|c| c.score > 0.5).map(|c| chart.mask(c.name)).fold(0, |a, b| a | b);
         chart.find_phrases();
         chart
-    }
-
-    fn find_values(&mut self) {
-        for at in 0..self.tokens.len() {
-            for v in &self.model.values {
-                let starts = self.tokens.get(at).is_some_and(|t| t.readings().any(|(w, _)| v.firsts.binary_search(&w).is_ok()));
-                if !starts {
-                    continue;
-                }
-                let longest = self.run(&v.program, at).into_iter().map(|(e, s, _)| (e, s)).max_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
-                if let (Some((end, score)), Some(list)) = (longest, self.values_at.get_mut(at)) {
-                    list.push((end, v.sort, v.value.clone(), score));
-                }
-            }
-        }
-    }
-
-    fn find_names(&mut self) {
-        for at in 0..self.tokens.len() {
-            self.extra_names(at);
-            self.names_from(at);
-        }
-    }
-
-    /// A name that is the beginning of a longer one that was said whole is hardly meant: the beans of a bean burrito.
-    fn shadow_names(&mut self) {
-        for at in 0..self.names_at.len() {
-            let edges = self.names_at.get(at).cloned().unwrap_or_default();
-            let whole = edges
-                .iter()
-                .filter_map(|i| self.names.get(*i))
-                .filter(|e| e.said == e.end - e.start && e.candidates.first().is_some_and(|c| c.score >= 0.93))
-                .map(|e| e.end)
-                .max();
-            for i in edges {
-                if let Some(e) = self.names.get_mut(i) {
-                    e.shadowed = whole.is_some_and(|w| w > e.end);
-                }
-            }
-        }
-        // The end of a name said whole is hardly meant by itself either.
-        let wholes: Vec<(usize, usize)> = self
-            .names
-            .iter()
-            .filter(|e| e.said > 1 && e.said == e.end - e.start && e.candidates.first().is_some_and(|c| c.score >= 0.93))
-            .map(|e| (e.start, e.end))
-            .collect();
-        for e in &mut self.names {
-            e.shadowed |= wholes.iter().any(|(s, t)| *s < e.start && e.end <= *t);
-        }
-    }
-
-    /// A composed item that is named makes its members likely.
-    fn hint_members(&mut self) {
-        let Some(lines) = self.model.lines.as_ref() else { return };
-        let mut members = vec![];
-        for edge in &self.names {
-            let Some(best) = edge.candidates.first().filter(|c| c.score >= 0.93 && self.mask(c.name) & lines.composed != 0) else { continue };
-            let Some(name) = self.name(best.name) else { continue };
-            for group in self.knowledge.second(&lines.config.composed, &name) {
-                members.extend(self.knowledge.second(&lines.config.group, group).iter().filter_map(|m| self.knowledge.names.find(m)));
-            }
-        }
-        for m in members {
-            self.hints.entry(m).or_insert(0.45);
-        }
-    }
-
-    fn extra_names(&mut self, at: usize) {
-        for (i, (words, _)) in self.extra.iter().enumerate() {
-            let said = words.iter().enumerate().all(|(k, w)| self.tokens.get(at + k).is_some_and(|t| t.text == *w));
-            if said && !words.is_empty() {
-                let candidates = vec![Candidate { name: self.knowledge.names.len() + i, score: 1.0 }];
-                self.push_name(NameEdge { start: at, end: at + words.len(), candidates, plural: false, said: words.len(), shadowed: false });
-            }
-        }
-    }
-
-    fn push_name(&mut self, edge: NameEdge) {
-        let at = edge.start;
-        self.names.push(edge);
-        let i = self.names.len() - 1;
-        if let Some(list) = self.names_at.get_mut(at) {
-            list.push(i);
-        }
-    }
-
-    /// Grows a stretch from `at` as long as some name holds all its words.
-    fn names_from(&mut self, at: usize) {
-        let names = &self.knowledge.names;
-        let Some(first) = self.tokens.get(at) else { return };
-        if self.model.phrase.has("no_name_start", first.id) {
-            return;
-        }
-        // Alive: entry, with the words said of it so far.
-        let mut alive: Vec<(u32, Vec<(u32, f32)>)> = vec![];
-        for (w, c) in first.readings() {
-            for e in names.entries_with(w) {
-                alive.push((*e, vec![(w, c)]));
-            }
-        }
-        let mut end = at + 1;
-        let mut bridged = false;
-        let mut exact_before = false;
-        while !alive.is_empty() && end <= at + 9 {
-            let mut scores: BTreeMap<usize, f32> = BTreeMap::new();
-            for (e, said) in &alive {
-                if let Some((targets, s)) = names.score(*e, said) {
-                    let content = said.iter().any(|(w, _)| !self.is_small(*w) && !self.model.phrase.has("small", *w));
-                    if content && s >= Thresholds::default().accept {
-                        for t in targets {
-                            let best = scores.entry(*t).or_insert(0.0);
-                            *best = best.max(s);
-                        }
-                    }
-                }
-            }
-            if bridged {
-                scores.retain(|_, s| *s >= 0.93 && !exact_before);
-            }
-            if !scores.is_empty() {
-                let mut candidates: Vec<Candidate> = scores.into_iter().map(|(name, score)| Candidate { name, score }).collect();
-                candidates.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.name.cmp(&b.name)));
-                exact_before |= !bridged && candidates.first().is_some_and(|c| c.score >= 0.93);
-                let plural = self.tokens.get(end - 1).is_some_and(|t| t.plural);
-                let said = alive.iter().map(|a| a.1.len()).max().unwrap_or(1) + usize::from(bridged);
-                self.push_name(NameEdge { start: at, end, candidates, plural, said, shadowed: false });
-            }
-            // The next word of the name, over joining words.
-            let mut next = end;
-            let mut over_with = false;
-            while let Some(t) = self.tokens.get(next) {
-                let link = self.model.phrase.has("name_link", t.id);
-                let with =
-                    self.model.phrase.has("name_with", t.id) || (bridged || over_with) && (t.punct() == Some(',') || self.model.phrase.has("definite", t.id));
-                // Hesitation within a name: "soft uh taco".
-                let pause = next < end + 2 && t.kind == Kind::Word && self.model.fillers.contains(&t.id);
-                if !(link || with || pause) || names_in(&alive, names, t) {
-                    break;
-                }
-                over_with |= with;
-                next += 1;
-            }
-            let Some(t) = self.tokens.get(next) else { break };
-            let mut grown = vec![];
-            for (w, c) in t.readings() {
-                for (e, said) in &alive {
-                    let fits = names.entry_words(*e).contains(&w) && !said.iter().any(|s| s.0 == w);
-                    if fits && (!self.is_letter(w) || next == end && names.follows(*e, said.last().map_or(0, |s| s.0), w)) {
-                        let mut more = said.clone();
-                        more.push((w, c));
-                        grown.push((*e, more));
-                    }
-                }
-            }
-            bridged |= over_with;
-            alive = grown;
-            end = next + 1;
-        }
-    }
-
-    /// Numbers and single letters name nothing by themselves.
-    fn is_small(&self, word: u32) -> bool {
-        self.is_letter(word) || self.knowledge.words.stem_of(word).chars().all(|c| c.is_ascii_digit())
-    }
-
-    fn is_letter(&self, word: u32) -> bool {
-        let stem = self.knowledge.words.stem_of(word);
-        stem.len() == 1 && stem.chars().all(|c| c.is_ascii_alphabetic())
-    }
-
-    fn find_phrases(&mut self) {
-        for at in 0..self.tokens.len() {
-            let found = Phrases { chart: self }.at(at);
-            for np in found {
-                self.phrases.push(np);
-                let i = self.phrases.len() - 1;
-                if let Some(list) = self.phrases_at.get_mut(at) {
-                    list.push(i);
-                }
-            }
-        }
     }
 
     /// The name with this number, of the facts or of the conversation.
@@ -818,10 +638,6 @@ impl<'a> Chart<'a> {
         path.reverse();
         (path, best.get(n).map_or(0.0, |b| b.0))
     }
-}
-
-fn names_in(alive: &[(u32, Vec<(u32, f32)>)], names: &crate::link::Names, t: &Token) -> bool {
-    alive.iter().any(|(e, said)| names.entry_words(*e).contains(&t.id) && !said.iter().any(|s| s.0 == t.id))
 }
 
 #[derive(Clone)]
