@@ -206,6 +206,20 @@ impl Ticket {
 }
 
 impl TurnCommit {
+    /// The turn as the log keeps it.
+    fn logged(&self) -> Turn {
+        Turn {
+            session: self.key.session.clone(),
+            epoch: self.epoch,
+            turn: self.turn,
+            role: self.role.clone(),
+            kb_version: self.kb_version,
+            request: self.request.clone(),
+            ended: self.ended,
+            record: self.record.clone(),
+        }
+    }
+
     /// The name that the ticket will have when the turn is committed, for facts about calls that are still to be made.
     pub fn name(&self) -> String {
         turn_name(&self.key, self.epoch, self.turn)

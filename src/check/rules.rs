@@ -55,12 +55,13 @@ impl Program<'_> {
     /// What may be meant for another role: reported only if every role that reads the file has it.
     pub fn soft(&self, found: &mut Vec<Diagnostic>) {
         self.idle_optimisation(found);
+        let open: BTreeSet<&Predicate> = self.statements.iter().filter_map(|s| if let Kind::Defined(p) = &s.kind { Some(p) } else { None }).collect();
         for s in self.statements {
             let Kind::Rule { head, body } = &s.kind else { continue };
             if s.origin.file.starts_with(SHARED) {
                 continue;
             }
-            if self.never_matches(s, head, body, found) {
+            if self.never_matches(s, head, body, &open, found) {
                 continue;
             }
             if self.values.env(body).is_none() {
@@ -184,12 +185,11 @@ impl Program<'_> {
     }
 
     /// Literals that ask for a constant that never occurs there.
-    fn never_matches(&self, s: &Statement, head: &Head, body: &[Item], found: &mut Vec<Diagnostic>) -> bool {
+    fn never_matches(&self, s: &Statement, head: &Head, body: &[Item], open: &BTreeSet<&Predicate>, found: &mut Vec<Diagnostic>) -> bool {
         let before = found.len();
         for atom in literals(head, body).into_iter().filter_map(|(l, _)| atom_of(l)) {
             // `#defined` says that nothing may hold.
-            let open = |s: &Statement| matches!(&s.kind, Kind::Defined(p) if *p == atom.predicate());
-            if &*atom.name == "in" || self.statements.iter().any(open) {
+            if &*atom.name == "in" || open.contains(&atom.predicate()) {
                 continue;
             }
             // What the ontology says of durable facts is checked against their sorts.

@@ -149,16 +149,7 @@ impl Store for MemoryStore {
             let any_pending = !s.state.pending.is_empty() || (turn.ended && s.state.would_collect((&id.0, id.1), &changes));
             let any_open = !turn.ended || s.state.any_open(Some((&id.0, id.1)));
             let applied = rules::applies(self.rule, any_pending, any_open);
-            let cause = Cause::Turn(Turn {
-                session: id.0,
-                epoch: turn.epoch,
-                turn: turn.turn,
-                role: turn.role.clone(),
-                kb_version: turn.kb_version,
-                request: turn.request.clone(),
-                ended: turn.ended,
-                record: turn.record.clone(),
-            });
+            let cause = Cause::Turn(turn.logged());
             Ok(Committed::Done(s.append(turn.at, cause, changes, applied)))
         })
     }

@@ -16,7 +16,7 @@ use super::change::{Change, canonical, content_hash, difference};
 use super::rules::{self, Standing};
 use super::{
     Cause, Collected, CommitRule, Committed, Entry, Fact, Installed, Moved, Opened, Pending, Receipt, Result, Revision, SessionInfo, SessionKey, Snapshot,
-    Store, StoreError, Turn, TurnCommit,
+    Store, StoreError, TurnCommit,
 };
 use crate::ontology::Scope;
 use crate::term::{Atom, Name};
@@ -206,16 +206,7 @@ impl<D: Database> Store for SqlStore<D> {
             let last_one = rules::last_one(tx.rule, rows::others_open(tx.sql, key)?);
             let standing = Standing { latest: latest.as_ref(), kb_head: row.kb_head, shared_revision: row.shared_revision, pending, last_one };
             let begins = rules::admit(turn, standing)?;
-            let cause = Cause::Turn(Turn {
-                session: key.session.clone(),
-                epoch: turn.epoch,
-                turn: turn.turn,
-                role: turn.role.clone(),
-                kb_version: turn.kb_version,
-                request: turn.request.clone(),
-                ended: turn.ended,
-                record: turn.record.clone(),
-            });
+            let cause = Cause::Turn(turn.logged());
             tx.append(&Draft { site, row, at: turn.at, cause, changes, begins, applied: None }).map(Committed::Done)
         })
     }

@@ -3,6 +3,8 @@
 
 use std::ops::Range;
 
+use crate::ir::guard::Compare;
+
 /// A condition, or part of one.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Expr {
@@ -13,7 +15,7 @@ pub enum Expr {
     /// It does not hold.
     Not(Box<Expr>),
     /// Two sides compare so.
-    Compare(Side, Operator, Side),
+    Compare(Side, Compare, Side),
     /// `re.match(pattern, path)`.
     Match(String, Side),
     /// The speaker claims one of these phrases.
@@ -35,23 +37,6 @@ pub struct Side {
     pub quoted: bool,
     /// Its bytes in the condition.
     pub span: Range<usize>,
-}
-
-/// How two sides compare.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Operator {
-    /// `==`
-    Is,
-    /// `!=`
-    IsNot,
-    /// `>`
-    More,
-    /// `<`
-    Less,
-    /// `>=`
-    AtLeast,
-    /// `<=`
-    AtMost,
 }
 
 /// Why a condition cannot be read, where, and the remedy.
@@ -89,7 +74,7 @@ pub fn read(text: &str, names: &dyn Fn(&str) -> bool) -> (Option<Expr>, Vec<Faul
         let span = 0..text.len();
         return (None, vec![fault("the condition is empty", "write what has to hold", span)]);
     }
-    let looks = tokens.iter().any(|t| matches!(t.kind, Kind::Operator(_) | Kind::Single | Kind::Pattern)) || has_intent(text);
+    let looks = tokens.iter().any(|t| matches!(t.kind, Kind::Compare(_) | Kind::Single | Kind::Pattern)) || has_intent(text);
     if !looks && !names(strip_not(text)) && !parts(&tokens).iter().any(|p| names(text.get(p.clone()).unwrap_or("").trim())) {
         let trimmed = text.trim();
         let at = text.find(trimmed).unwrap_or(0);
@@ -166,7 +151,7 @@ enum Kind {
     And,
     Or,
     Not,
-    Operator(Operator),
+    Compare(Compare),
     /// A single `=`.
     Single,
     /// A quoted text, read.
@@ -203,12 +188,12 @@ fn tokens(text: &str) -> (Vec<Token>, Vec<Fault>) {
             '(' => one(Kind::Open, 1),
             ')' => one(Kind::Close, 1),
             ',' => one(Kind::Comma, 1),
-            '=' if rest.starts_with("==") => one(Kind::Operator(Operator::Is), 2),
-            '!' if rest.starts_with("!=") => one(Kind::Operator(Operator::IsNot), 2),
-            '>' if rest.starts_with(">=") => one(Kind::Operator(Operator::AtLeast), 2),
-            '<' if rest.starts_with("<=") => one(Kind::Operator(Operator::AtMost), 2),
-            '>' => one(Kind::Operator(Operator::More), 1),
-            '<' => one(Kind::Operator(Operator::Less), 1),
+            '=' if rest.starts_with("==") => one(Kind::Compare(Compare::Is), 2),
+            '!' if rest.starts_with("!=") => one(Kind::Compare(Compare::IsNot), 2),
+            '>' if rest.starts_with(">=") => one(Kind::Compare(Compare::AtLeast), 2),
+            '<' if rest.starts_with("<=") => one(Kind::Compare(Compare::AtMost), 2),
+            '>' => one(Kind::Compare(Compare::More), 1),
+            '<' => one(Kind::Compare(Compare::Less), 1),
             '=' => one(Kind::Single, 1),
             '"' => Some(quoted(rest, '"', false).unwrap_or_else(|| {
                 faults.push(fault("this quote is never closed", "write `\"` at the end of the text", at..at + 1));
@@ -418,7 +403,7 @@ impl Reader<'_> {
 
     /// Whether a comparison goes on at this token.
     fn compared(&self, at: usize) -> bool {
-        matches!(self.tokens.get(at).map(|t| &t.kind), Some(Kind::Operator(_) | Kind::Single))
+        matches!(self.tokens.get(at).map(|t| &t.kind), Some(Kind::Compare(_) | Kind::Single))
     }
 
     fn pattern(&mut self) -> Option<Expr> {
@@ -516,11 +501,11 @@ impl Reader<'_> {
             }
         };
         match self.kind().cloned() {
-            Some(Kind::Operator(op)) => {
+            Some(Kind::Compare(op)) => {
                 self.at += 1;
                 match self.side() {
                     Some(right) => {
-                        if matches!(self.kind(), Some(Kind::Operator(_))) {
+                        if matches!(self.kind(), Some(Kind::Compare(_))) {
                             return self.wrong("two comparisons follow one another", "join them with `and`");
                         }
                         Some(Expr::Compare(left, op, right))
@@ -538,7 +523,7 @@ impl Reader<'_> {
                         Kind::Close if depth == 0 => break,
                         Kind::Close => depth -= 1,
                         Kind::And | Kind::Or if depth == 0 => break,
-                        Kind::Operator(_) | Kind::Single => return self.wrong("the comparison cannot be read", FORM),
+                        Kind::Compare(_) | Kind::Single => return self.wrong("the comparison cannot be read", FORM),
                         _ => {}
                     }
                     self.at += 1;

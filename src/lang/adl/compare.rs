@@ -5,7 +5,8 @@ use super::parse::{Data, Node, Word};
 use super::python::Def;
 use super::syntax::{Agent, Kind, Step, StepKind};
 use crate::diag::{Diagnostic, Source};
-use crate::lang::expr::{self, Expr};
+use crate::ir::guard::Compare;
+use crate::lang::expr::Expr;
 
 /// A place with what is to be said of it.
 type Told = (&'static str, std::ops::Range<usize>, String, &'static str);
@@ -333,7 +334,7 @@ fn condition(scope: Scope<'_>, agent: &Agent, written: &Word, told: &mut Vec<Tol
             Expr::Words(..) => {}
             Expr::Compare(left, op, right) => {
                 other = true;
-                if matches!(op, expr::Operator::More | expr::Operator::Less | expr::Operator::AtLeast | expr::Operator::AtMost) {
+                if matches!(op, Compare::More | Compare::Less | Compare::AtLeast | Compare::AtMost) {
                     say("C05", "MICA fails where one side has no value; here the comparison does not hold", SAME);
                 }
                 if right.quoted && (right.text.contains(" and ") || right.text.contains(" or ") || right.text.contains('(')) {

@@ -9,7 +9,7 @@ use crate::lang::adl::error::Findings;
 use crate::lang::adl::names::condition;
 use crate::lang::adl::parse::Word;
 use crate::lang::adl::syntax::Agent;
-use crate::lang::expr::{Expr, Operator, Side};
+use crate::lang::expr::{Expr, Side};
 
 impl Lowering<'_> {
     /// The guard of a condition; one that cannot be read never holds, and was told of.
@@ -34,18 +34,18 @@ impl Lowering<'_> {
         }
     }
 
-    fn comparison(self, agent: &Agent, left: &Side, operator: Operator, right: &Side) -> Guard {
+    fn comparison(self, agent: &Agent, left: &Side, operator: Compare, right: &Side) -> Guard {
         // A text on the left and a name on the right are meant the other way round.
         let named = |s: &Side| if s.quoted { None } else { self.scope.path(agent, &s.text) };
         if named(left).is_none()
             && (left.quoted || number(&left.text).is_some())
             && let Some(path) = named(right)
         {
-            return Guard::Exactly(path, compare(mirrored(operator)), Given::Is(self.literal(left)));
+            return Guard::Exactly(path, mirrored(operator), Given::Is(self.literal(left)));
         }
         let path: Path = self.path(agent, &left.text);
         let value = named(right).map_or_else(|| Given::Is(self.literal(right)), Given::Of);
-        Guard::Exactly(path, compare(operator), value)
+        Guard::Exactly(path, operator, value)
     }
 
     /// A side that names nothing: None, a boolean, a number, or text.
@@ -60,23 +60,12 @@ impl Lowering<'_> {
     }
 }
 
-fn compare(operator: Operator) -> Compare {
+fn mirrored(operator: Compare) -> Compare {
     match operator {
-        Operator::Is => Compare::Is,
-        Operator::IsNot => Compare::IsNot,
-        Operator::More => Compare::More,
-        Operator::Less => Compare::Less,
-        Operator::AtLeast => Compare::AtLeast,
-        Operator::AtMost => Compare::AtMost,
-    }
-}
-
-fn mirrored(operator: Operator) -> Operator {
-    match operator {
-        Operator::More => Operator::Less,
-        Operator::Less => Operator::More,
-        Operator::AtLeast => Operator::AtMost,
-        Operator::AtMost => Operator::AtLeast,
+        Compare::More => Compare::Less,
+        Compare::Less => Compare::More,
+        Compare::AtLeast => Compare::AtMost,
+        Compare::AtMost => Compare::AtLeast,
         same => same,
     }
 }
