@@ -69,7 +69,8 @@ impl PostgresStore {
         }
         // A node that is frozen in the middle of a turn must not hold the site up: the server ends its transaction.
         let patience = options.patience.as_millis();
-        let own = format!("-c lock_timeout={patience} -c statement_timeout=60000 -c idle_in_transaction_session_timeout={}", patience * 2);
+        let own =
+            format!("-c lock_timeout={patience} -c statement_timeout={} -c idle_in_transaction_session_timeout={}", link::STATEMENT.as_millis(), patience * 2);
         let options_of_all = config.get_options().map_or_else(|| own.clone(), |given| format!("{own} {given}"));
         if config.get_application_name().is_none() {
             config.application_name("duologue");
@@ -100,7 +101,7 @@ pub enum Failing {
     Pool(deadpool_postgres::PoolError),
     /// Something of our own.
     Store(StoreError),
-    /// The work was dropped.
+    /// The work was dropped, or no answer came.
     Lost,
 }
 
@@ -158,7 +159,7 @@ impl Server {
             Failing::Store(e) => return e,
             Failing::Pool(deadpool_postgres::PoolError::Timeout(_)) => return self.busy(),
             Failing::Pool(e) => return StoreError::Unreachable { place: file, detail: e.to_string() },
-            Failing::Lost => return StoreError::Unreachable { place: file, detail: "the exchange was dropped".to_owned() },
+            Failing::Lost => return StoreError::Unreachable { place: file, detail: "no answer came".to_owned() },
             Failing::Server(e) => e,
         };
         let detail = in_full(&e);

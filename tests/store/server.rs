@@ -1,7 +1,7 @@
 //! What a database that several nodes share has of its own. Without a server (see scripts/with-postgres) nothing is tested here.
 
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::{Shutdown, TcpListener, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::channel;
@@ -132,22 +132,25 @@ fn over(address: &str, delay: &Arc<AtomicU64>) -> String {
     std::thread::spawn(move || {
         for client in listener.incoming() {
             let (client, server): (TcpStream, _) = (client.unwrap(), UnixStream::connect(&socket).unwrap());
-            pump(client.try_clone().unwrap(), server.try_clone().unwrap(), delay.clone());
-            pump(server, client, delay.clone());
+            let (client_too, server_too) = (client.try_clone().unwrap(), server.try_clone().unwrap());
+            pump(client.try_clone().unwrap(), server.try_clone().unwrap(), delay.clone(), move || drop(server_too.shutdown(Shutdown::Both)));
+            pump(server, client, delay.clone(), move || drop(client_too.shutdown(Shutdown::Both)));
         }
     });
     address.replace(&format!("host={folder}"), &format!("host=127.0.0.1&port={port}&sslmode=disable"))
 }
 
-fn pump(mut from: impl Read + Send + 'static, mut to: impl Write + Send + 'static, delay: Arc<AtomicU64>) {
+/// Moves what comes from one end to the other, late; an end that is closed closes the other.
+fn pump(mut from: impl Read + Send + 'static, mut to: impl Write + Send + 'static, delay: Arc<AtomicU64>, close: impl FnOnce() + Send + 'static) {
     let (late, due) = channel::<(Instant, Vec<u8>)>();
     std::thread::spawn(move || {
         for (at, bytes) in due {
             std::thread::sleep(at.saturating_duration_since(Instant::now()));
             if to.write_all(&bytes).is_err() {
-                return;
+                break;
             }
         }
+        close();
     });
     std::thread::spawn(move || {
         let mut buffer = [0; 65536];

@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::sync::{Arc, OnceLock, mpsc};
+use std::time::Duration;
 
 use bytes::BytesMut;
 use deadpool_postgres::Object;
@@ -13,6 +14,11 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 use super::Failing;
 use crate::facts::sql::value::{Cell, Row, Value};
 use crate::facts::{Result, StoreError};
+
+/// How long the server works on one statement.
+pub const STATEMENT: Duration = Duration::from_secs(60);
+/// How much longer its answer may be on the way: a server, or a line to it, that is frozen holds no caller for ever.
+const ON_THE_WAY: Duration = Duration::from_secs(5);
 
 /// A parameter on its way.
 #[derive(Debug)]
@@ -190,7 +196,7 @@ pub fn tls() -> Result<MakeRustlsConnect, String> {
 pub fn wait<T: Send + 'static>(work: impl Future<Output = Result<T, Failing>> + Send + 'static) -> Result<T, Failing> {
     let (done, outcome) = mpsc::channel();
     runtime().as_ref().map_err(|e| StoreError::Unreachable { place: "postgres".to_owned(), detail: e.clone() })?.spawn(async move {
-        let _ = done.send(work.await);
+        let _ = done.send(tokio::time::timeout(STATEMENT + ON_THE_WAY, work).await.unwrap_or(Err(Failing::Lost)));
     });
     outcome.recv().unwrap_or(Err(Failing::Lost))
 }
