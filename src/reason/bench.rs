@@ -277,8 +277,9 @@ fn once(case: &Case, engine: Engine, budget: &Budget) -> Result<(u64, usize), Re
     let mut out = decide(&case.base, black_box(&case.facts), how, budget)?;
     black_box(out.shown());
     if engine == Engine::Check {
+        let facts = super::reflect::reflect(case.base.rules(), &case.facts);
         let start = Instant::now();
-        if !super::decide::certified(&mut out, &case.facts, budget)? {
+        if !super::decide::certified(&mut out, &facts, budget)? {
             return Err(ReasonError::OverBudget { what: "look-ups of the checker", limit: budget.max_steps });
         }
         return Ok((nanos(start), out.bytes()));

@@ -85,6 +85,7 @@ mod tests {
     use std::sync::Arc;
 
     use crate::diag::Source;
+    use crate::reason::bench::{Case, Engine, run};
     use crate::reason::{Base, Budget, Reasoner, Rules, Scope, Signature, decide};
     use crate::term::Atom;
 
@@ -111,5 +112,8 @@ mod tests {
                 "what an earlier decision was told counts for nothing"
             );
         }
+        let case = Case { name: "all".to_owned(), kb_facts: 2, base, facts };
+        let engines = [Engine::Fast, Engine::Check, Engine::Confirm, Engine::Clingo, Engine::Whole, Engine::Proofs];
+        assert_eq!(run(&[case], &engines, 1, &mut |_| {}).unwrap().len(), engines.len(), "all are measured on the same facts");
     }
 }

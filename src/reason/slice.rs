@@ -190,7 +190,7 @@ pub fn of_facts(base: &Base) -> Slice {
 /// The whole program with all stored facts: the reference that slices are measured against.
 pub fn whole(base: &Base, facts: &[Atom]) -> Slice {
     let rules = base.rules();
-    let mut all: Vec<Atom> = facts.to_vec();
+    let mut all = super::reflect::reflect(rules, facts).into_owned();
     for p in rules.signature.stored.keys() {
         all.extend(base.stored(p));
     }
