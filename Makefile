@@ -16,7 +16,7 @@ chat: tools ## Converse with both bots in the terminal, offline, no key
 	@$(CARGO) run --quiet -- chat
 
 test: tools postgres ## Run every test, beside a throw-away PostgreSQL
-	ORACLE_SECONDS=$${ORACLE_SECONDS:-90} scripts/with-postgres $(CARGO) test --locked --no-fail-fast
+	ORACLE_SECONDS=$${ORACLE_SECONDS:-90} scripts/with-postgres $(CARGO) test --locked --no-fail-fast $(TEST_FLAGS)
 	@$(MAKE) --no-print-directory browser
 
 browser: tools ## Test the console in a real browser, where node and chromium are there
