@@ -20,6 +20,7 @@ pub mod given;
 mod ground;
 pub mod listen;
 mod models;
+pub mod notation;
 pub mod profile;
 pub mod told;
 

@@ -26,6 +26,9 @@ use duologue::term::{Atom, Term};
 use duologue::turn::replay::Replay;
 use duologue::turn::{Clock, Options, Said};
 
+#[path = "reasoning/parses.rs"]
+mod parses;
+
 fn engine(profile: &str) -> Engine {
     Engine::load(&Files::built_in(), profile).unwrap()
 }
@@ -305,6 +308,44 @@ fn a_conversation_has_defaults_exceptions_corrections_and_comparisons() {
     let text = ["Every heron is a bird.", "Sia is a heron.", "Forget that every heron is a bird.", "The fair is on Monday.", "Sorry, the fair is on Friday."];
     assert_eq!(told("chat", &text, "Is Sia a bird?").0, "unknown");
     assert_eq!(told("chat", &text, "When is the fair?").0, "Friday");
+}
+
+#[test]
+fn loose_wordings_of_talk_are_read() {
+    let text = [
+        "By the way, any terrier is a dog, as you know.",
+        "Dogs count as mammals, but they don't lay eggs.",
+        "Our terrier is called Bodo.",
+        "You get a badge if you are a ranger.",
+        "Ute is a ranger.",
+        "Someone with a badge has to pay a fee.",
+        "Otto handed the rope to Pia.",
+        "She passed it on to Rolf.",
+        "The concert is on the 3rd of May.",
+        "Sorry, I meant the 5th of May.",
+        "When the bell rings, the crew wakes up early.",
+        "The bell is ringing.",
+    ];
+    let ask = |q: &str| told("chat", &text, q);
+    assert_eq!(ask("Is Bodo a mammal?"), ("yes".into(), vec![1, 2, 3]));
+    assert_eq!(ask("Does Bodo lay eggs?").0, "no");
+    assert_eq!(ask("Does Ute get a badge?"), ("yes".into(), vec![4, 5]));
+    assert_eq!(ask("Who has the rope now?").0, "Rolf");
+    assert_eq!(ask("When is the concert?"), ("5th of May".into(), vec![10]));
+    assert_eq!(ask("Does the crew wake up early?"), ("yes".into(), vec![11, 12]));
+    let kin = ["Ada, whose brother Bo drives a tram, ran home.", "Ada has just become the mother of Cleo.", "One of Bo's daughters is Dora."];
+    assert_eq!(told("kin", &kin, "What relation does Bo have to Cleo?").0, "uncle");
+    assert_eq!(told("kin", &kin, "How is Dora related to Bo?").0, "daughter");
+}
+
+#[test]
+fn words_beside_a_comparison_repair_it_where_the_program_says_which_end_is_first() {
+    let wrong = SHELF.replace("atlas > bible :::", "atlas < bible :::");
+    let reader = Reader::load(&Files::built_in(), &engine("deduction").profile).unwrap();
+    let plain = given::program_with_words(&wrong, Some(&reader));
+    assert_eq!((plain.repaired, answer(&engine("deduction"), &plain).value.as_deref()), (0, Some("A")));
+    let mended = given::program_with_words(&format!("Domain:\n1: leftmost\n3: rightmost\n{wrong}"), Some(&reader));
+    assert_eq!((mended.repaired, answer(&engine("deduction"), &mended).value.as_deref()), (1, Some("B")));
 }
 
 #[test]

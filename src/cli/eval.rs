@@ -37,7 +37,7 @@ enum What {
 /// Arguments of `eval reason`.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  duologue eval reason proofwriter --data proofwriter.jsonl\n  duologue eval reason proofwriter --data proofwriter.jsonl --parses given=given/proofwriter.jsonl --predictions out.jsonl"
+    after_help = "Examples:\n  duologue eval reason proofwriter --data proofwriter.jsonl\n  duologue eval reason proofwriter --data proofwriter.jsonl --parses given=given/proofwriter.jsonl --predictions out.jsonl\n  duologue eval reason proofwriter --data proofwriter.jsonl --parses model --model model.yaml --votes 3"
 )]
 struct Reasoned {
     /// The profile: its modules, semantics and answers.
@@ -45,15 +45,24 @@ struct Reasoned {
     /// Items as JSON lines (docs/reasoning.md).
     #[arg(long, num_args = 1.., required = true)]
     data: Vec<PathBuf>,
-    /// `none`: the text is read; `given=FILE`: formal text that was written for it.
+    /// `none`: the text is read; `given=FILE`: formal text that was written for it; `model`: a model writes it, and rules decide.
     #[arg(long, default_value = "none")]
     parses: String,
+    /// The model that parses (docs/models.md); if unsaid, the one that the environment names.
+    #[arg(long)]
+    model: Option<PathBuf>,
+    /// How many readings of each question the model is asked for; they vote by what they entail.
+    #[arg(long, default_value_t = 1)]
+    votes: usize,
     /// Write the answers here, one JSON object a line.
     #[arg(long)]
     predictions: Option<PathBuf>,
     /// Which engines decide.
     #[arg(long, value_enum, default_value = "fast")]
     reasoner: How,
+    /// Decide so many of the questions, spread over all, by every engine, and check every proof; a difference is a failure.
+    #[arg(long, default_value_t = 0)]
+    audit: usize,
     /// Threads; if unsaid, as many as the machine has.
     #[arg(long)]
     jobs: Option<usize>,
@@ -207,7 +216,7 @@ pub fn run(a: &Arguments) -> Result<bool, Failure> {
                 renderers.push((label, domain.model_renderer(model).map_err(|e| Failure::Other(e.to_string()))?));
             }
             if renderers.is_empty() {
-                return Err(Failure::Other("no model is configured: use --model FILE or set DUOLOGUE_MODEL (see docs/models.md)".to_owned()));
+                return Err(no_model());
             }
             print_reports(&render::render(&cases, &renderers), r.json, render::table);
             Ok(true)
@@ -246,7 +255,11 @@ pub fn run(a: &Arguments) -> Result<bool, Failure> {
             let parses = match r.parses.split_once('=') {
                 Some(("given", file)) => reason::Parses::Given(file.into()),
                 None if r.parses == "none" => reason::Parses::Text,
-                _ => return Err(Failure::Other(format!("`{}` is no source of parses: use none or given=FILE", r.parses))),
+                None if r.parses == "model" => {
+                    let model = models_of(r.model.as_slice())?.into_iter().next().ok_or_else(no_model)?;
+                    reason::Parses::Model(model.1, r.votes)
+                }
+                _ => return Err(Failure::Other(format!("`{}` is no source of parses: use none, given=FILE or model", r.parses))),
             };
             let args = reason::Args {
                 set: r.set.clone(),
@@ -254,6 +267,7 @@ pub fn run(a: &Arguments) -> Result<bool, Failure> {
                 parses,
                 predictions: r.predictions.clone(),
                 reasoner: r.reasoner.into(),
+                audit: r.audit,
                 jobs: r.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from)),
                 files: r.root.as_deref().map_or_else(crate::domain::Files::built_in, crate::domain::Files::folder),
             };
@@ -263,7 +277,7 @@ pub fn run(a: &Arguments) -> Result<bool, Failure> {
             } else {
                 print!("{report}");
             }
-            Ok(true)
+            Ok(report.differences.is_empty())
         }
         What::Multiwoz(m) => {
             let states = match m.states.as_str() {
@@ -312,6 +326,10 @@ fn models_of(files: &[PathBuf]) -> Result<Vec<(String, BlockingModel)>, Failure>
     }
     let label = |path: &PathBuf| path.file_stem().map_or_else(|| path.display().to_string(), |s| s.to_string_lossy().into_owned());
     files.iter().map(|path| Ok((label(path), model_of(path)?))).collect()
+}
+
+fn no_model() -> Failure {
+    Failure::Other("no model is configured: use --model FILE or set DUOLOGUE_MODEL (see docs/models.md)".to_owned())
 }
 
 /// Every reply of the dialogues, as its renderer was asked for it.

@@ -1,5 +1,6 @@
 //! Reasoning sets: items with questions, read from text or given parses, answered by a profile's rules, and scored.
 
+mod parses;
 mod report;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,12 +12,16 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 use crate::domain::Files;
+use crate::llm::BlockingModel;
 use crate::reason::{Budget, Reasoner};
 use crate::reasoning::given::{self, Read};
+use crate::reasoning::notation::Notation;
+use crate::reasoning::profile::Unread;
 use crate::reasoning::told::Reading;
 use crate::reasoning::{Answer, Engine, Question, Status, Theory, english};
 use crate::term::Atom;
 
+use parses::Translator;
 pub use report::Report;
 
 /// What is evaluated.
@@ -32,6 +37,8 @@ pub struct Args {
     pub predictions: Option<PathBuf>,
     /// Which engines decide.
     pub reasoner: Reasoner,
+    /// How many questions, spread over all of them, are decided by every engine, with every proof checked.
+    pub audit: usize,
     /// Threads.
     pub jobs: usize,
     /// The profile's files.
@@ -39,12 +46,14 @@ pub struct Args {
 }
 
 /// Where what items tell and ask is read from.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub enum Parses {
     /// Their text.
     Text,
     /// Formal text that was written for them.
     Given(PathBuf),
+    /// A model, asked so many times for each question.
+    Model(BlockingModel, usize),
 }
 
 /// An item of a set.
@@ -117,6 +126,8 @@ pub struct Prediction {
     #[serde(skip)]
     expected: Option<(String, Vec<usize>)>,
     #[serde(skip)]
+    audited: Option<Result<(), String>>,
+    #[serde(skip)]
     repaired: usize,
     #[serde(skip)]
     unread: Vec<String>,
@@ -133,6 +144,9 @@ pub enum Failed {
     /// The profile is not in order.
     #[error("the profile `{0}` cannot be used:\n{1}")]
     Profile(String, String),
+    /// A model is to write in no notation.
+    #[error("the profile `{0}` says no notation for a model: list one under `parses` (docs/reasoning.md)")]
+    Notation(String),
 }
 
 fn lines<T: for<'de> Deserialize<'de>>(path: &Path) -> Result<Vec<T>, Failed> {
@@ -150,22 +164,35 @@ pub fn run(args: &Args) -> Result<Report, Failed> {
         Failed::Profile(args.set.clone(), all.join("\n"))
     };
     let engine = Engine::load(&args.files, &args.set).map_err(wrong)?;
-    let reader = english::Reader::load(&args.files, &engine.profile).map_err(wrong)?;
     let mut items: Vec<Item> = vec![];
     for path in &args.data {
         items.extend(lines(path)?);
     }
-    let given: Option<BTreeMap<(String, u32), Given>> = match &args.parses {
-        Parses::Text => None,
-        Parses::Given(path) => Some(lines::<Given>(path)?.into_iter().map(|g| ((g.id.clone(), g.n), g)).collect()),
+    let reader = || english::Reader::load(&args.files, &engine.profile).map_err(wrong);
+    let source = match &args.parses {
+        Parses::Text => Source::Text(reader()?),
+        Parses::Given(path) => Source::Given(lines::<Given>(path)?.into_iter().map(|g| ((g.id.clone(), g.n), g)).collect(), reader()?),
+        Parses::Model(model, votes) => {
+            let name = engine.profile.parses.as_ref().ok_or_else(|| Failed::Notation(args.set.clone()))?;
+            let notation = Notation::load(&args.files, name).map_err(|e| wrong(vec![e]))?;
+            Source::Model(Translator { model: model.clone(), notation, votes: *votes })
+        }
     };
+    let mut all = 0;
+    let mut before = vec![];
+    for i in &items {
+        before.push(all);
+        all += i.questions.len();
+    }
+    let audited = |n: usize| n * args.audit / all.max(1) != (n + 1) * args.audit / all.max(1);
     let began = Instant::now();
     let (next, done) = (AtomicUsize::new(0), Mutex::new(vec![]));
     std::thread::scope(|scope| {
         for _ in 0..args.jobs.max(1) {
             scope.spawn(|| {
                 while let Some((at, item)) = Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|at| Some((at, items.get(at)?))) {
-                    let found = answered(&engine, &reader, item, given.as_ref(), args.reasoner);
+                    let before = before.get(at).copied().unwrap_or_default();
+                    let found = answered(&engine, &source, item, args.reasoner, &|n| audited(before + n));
                     if let Ok(mut done) = done.lock() {
                         done.push((at, found));
                     }
@@ -180,65 +207,98 @@ pub fn run(args: &Args) -> Result<Report, Failed> {
         let text: String = predictions.iter().filter_map(|p| serde_json::to_string(p).ok()).map(|l| l + "\n").collect();
         std::fs::write(path, text).map_err(|e| Failed::File(path.display().to_string(), e.to_string()))?;
     }
-    Ok(Report::of(&args.set, &engine.profile, &predictions, began.elapsed()))
+    let used = if let Source::Model(t) = &source { Some(t.used()) } else { None };
+    Ok(Report { used, ..Report::of(&args.set, &engine.profile, &predictions, began.elapsed()) })
 }
 
-fn answered(engine: &Engine, reader: &english::Reader, item: &Item, given: Option<&BTreeMap<(String, u32), Given>>, how: Reasoner) -> Vec<Prediction> {
+/// Where what items tell and ask comes from, ready.
+enum Source {
+    Text(english::Reader),
+    Given(BTreeMap<(String, u32), Given>, english::Reader),
+    Model(Translator),
+}
+
+fn answered(engine: &Engine, source: &Source, item: &Item, how: Reasoner, audited: &dyn Fn(usize) -> bool) -> Vec<Prediction> {
     let began = Instant::now();
-    let mut whole = if given.is_none() { reader.tell(&item.text) } else { Theory::default() };
+    let reader = if let Source::Text(reader) = source { Some(reader) } else { None };
+    let mut whole = reader.map_or_else(Theory::default, |r| r.tell(&item.text));
     // Reading the story is shared among its questions.
     let reading = began.elapsed() / u32::try_from(item.questions.len().max(1)).unwrap_or(1);
     whole.given = item.facts.iter().filter_map(|f| Atom::parse(f).ok()).collect();
     item.questions
         .iter()
-        .map(|q| {
+        .enumerate()
+        .map(|(n, q)| {
             let began = Instant::now();
-            let (mut read, parsed) = match given {
-                None => {
+            let readings: Vec<Result<Read, String>> = match source {
+                Source::Text(reader) => {
                     // What later lines correct or take back is still so.
                     let so_far = q.after.and_then(|a| item.text.get(..a)).map(|lines| Theory { given: whole.given.clone(), ..reader.tell(lines) });
                     let theory = so_far.unwrap_or_else(|| whole.clone());
                     let question = Some(reader.ask(&theory, &q.ask, &q.options));
-                    (Read { theory, question, ..Read::default() }, true)
+                    vec![Ok(Read { theory, question, ..Read::default() })]
                 }
-                Some(all) => match all.get(&(item.id.clone(), q.n)) {
-                    Some(g) if g.program.is_empty() => (given::formulas(&g.premises, &g.conclusion), true),
-                    Some(g) => (given::program(&g.program), true),
-                    None => (Read::default(), false),
-                },
+                Source::Given(all, reader) => vec![match all.get(&(item.id.clone(), q.n)) {
+                    Some(g) if g.program.is_empty() => Ok(given::formulas(&g.premises, &g.conclusion)),
+                    Some(g) => Ok(given::program_with_words(&g.program, Some(reader))),
+                    None => Err("no parse is given".to_owned()),
+                }],
+                Source::Model(translator) => translator.readings(item, q),
             };
-            if let Some(asked) = &mut read.question {
-                asked.text.clone_from(&q.ask);
-            }
-            let answer = if parsed { answer(engine, &read, &q.options, how) } else { Answer::none(Status::Unread, "no parse is given") };
+            let found = readings.into_iter().map(|read| match read {
+                Ok(mut read) => {
+                    if let Some(asked) = &mut read.question {
+                        asked.text.clone_from(&q.ask);
+                    }
+                    let answer = answer(engine, reader, &read, &q.options, how);
+                    (read, answer)
+                }
+                Err(why) => (Read::default(), Answer::none(Status::Unread, why)),
+            });
+            let (read, answer) = parses::elected(found.collect());
             let unread = if answer.status == Status::Unread { unread(&read) } else { vec![] };
+            let time = began.elapsed() + reading;
+            let question = read.question.as_ref().filter(|_| audited(n));
             Prediction {
+                audited: question.and_then(|q| engine.audited(&read.theory, q, &Budget::default())),
                 id: item.id.clone(),
                 n: q.n,
                 task: item.task.clone(),
                 answer: answer.value.filter(|_| answer.status == Status::Answered),
                 status: answer.status,
-                support: answer.support,
+                support: answer.support.into_iter().filter(|l| *l > 0).collect(),
                 proof: answer.proof,
                 read: read.theory.told.iter().map(|t| t.reading.to_string()).chain(read.question.iter().map(Question::read)).collect(),
                 expected: q.answer.clone().map(|a| (a, q.support.clone())),
                 repaired: read.repaired,
                 unread,
-                time: began.elapsed() + reading,
+                time,
             }
         })
         .collect()
 }
 
-fn answer(engine: &Engine, read: &Read, options: &[String], how: Reasoner) -> Answer {
+fn answer(engine: &Engine, reader: Option<&english::Reader>, read: &Read, options: &[String], how: Reasoner) -> Answer {
     if let Some(f) = read.faults.first() {
         return Answer::none(Status::Unread, f.to_string());
     }
-    if let Some(words) = read.theory.unread().next() {
-        return Answer::none(Status::Unread, format!("not understood: {words}"));
+    let blocks = |words: &str| match (engine.profile.semantics.unread, reader, &read.question) {
+        (Unread::Passes, ..) => false,
+        (Unread::Related, Some(reader), Some(q)) => reader.related(words, &q.text),
+        _ => true,
+    };
+    let told = |words: &str| format!("not understood: {words}");
+    if let Some(words) = read.theory.unread().find(|w| blocks(w)) {
+        return Answer::none(Status::Unread, told(words));
     }
+    let unread = read.theory.unread().next().map(told);
     let Some(question) = &read.question else { return Answer::none(Status::Unread, "no question is read") };
-    let found = engine.answer(&read.theory, question, how, &Budget::default());
+    let mut found = engine.answer(&read.theory, question, how, &Budget::default());
+    match unread {
+        // What does not follow from the rest could follow from this.
+        Some(why) if found.status == Status::Undecided || found.support.is_empty() => return Answer::none(Status::Unread, why),
+        why => found.proof.extend(why),
+    }
     // Among options, the answer is the letter of the one that says it.
     let letter = |value: &String| {
         let of = |o: &String| o.split_once(')').filter(|(l, text)| text.trim().eq_ignore_ascii_case(value) || l == value).map(|(l, _)| l.to_owned());

@@ -10,6 +10,7 @@ use super::profile::{Changes, Profile, World};
 use super::told::{Form, Goal, PREDICATES, Question, Reading, Theory, facts};
 use crate::diag::{Diagnostic, Source};
 use crate::domain::{Files, rule_source};
+use crate::reason::proof::check;
 use crate::reason::{Base, Budget, By, Outcome, Proof, ReasonError, Reasoner, Rules, Scope, Signature, decide};
 use crate::term::{Atom, Name, Term};
 
@@ -87,15 +88,12 @@ impl Engine {
         if let Goal::Unread(words) = &question.goal {
             return Answer::none(Status::Unread, format!("not understood: {words}"));
         }
-        let formula = theory.told.iter().find(|t| matches!(t.reading, Reading::Formula(_)));
-        let several = formula.is_some() || matches!(question.goal, Goal::Formula(_)) || matches!(question.form, Form::Choice(_));
-        let base = match (&self.base, &self.choices) {
-            (Some(base), None) => base,
-            (Some(base), Some(_)) if !several => base,
-            (_, Some(rules)) => return models::answer(rules, &self.profile, theory, question, budget),
+        let base = match (self.one_model(theory, question), &self.choices) {
+            (Some(base), _) => base,
+            (None, Some(rules)) => return models::answer(rules, &self.profile, theory, question, budget),
             (None, None) => return Answer::none(Status::Undecided, "the profile lists no modules"),
         };
-        if let Some(t) = formula {
+        if let Some(t) = theory.told.iter().find(|t| matches!(t.reading, Reading::Formula(_))) {
             return Answer::none(Status::Undecided, format!("the profile's rules take no formula: line {} is one", t.line));
         }
         match decide(base, &facts(theory, Some(question), self.profile.semantics.contraposition), how, budget) {
@@ -103,6 +101,26 @@ impl Engine {
             Err(e @ ReasonError::OverBudget { .. }) => Answer::none(Status::OverBudget, e.to_string()),
             Err(e) => Answer::none(Status::Undecided, e.to_string()),
         }
+    }
+
+    /// The rules with one model, unless what is told or asked leaves choices that others look at.
+    fn one_model(&self, theory: &Theory, question: &Question) -> Option<&Base> {
+        let told = || theory.told.iter().any(|t| matches!(t.reading, Reading::Formula(_)));
+        let several = || told() || matches!(question.goal, Goal::Formula(_)) || matches!(question.form, Form::Choice(_));
+        self.base.as_ref().filter(|_| self.choices.is_none() || !several())
+    }
+
+    /// Whether the checker and clingo come to the same as the evaluator, and every proof passes its check; nothing where clingo decides
+    /// by itself or nothing is decided.
+    pub fn audited(&self, theory: &Theory, question: &Question, budget: &Budget) -> Option<Result<(), String>> {
+        let base = self.one_model(theory, question).filter(|_| !matches!(question.goal, Goal::Unread(_)))?;
+        let facts = facts(theory, Some(question), self.profile.semantics.contraposition);
+        let outcome = decide(base, &facts, Reasoner::Confirm, budget).and_then(|o| decide(base, &facts, Reasoner::Clingo, budget).map(|_| o));
+        Some(match outcome.and_then(|o| check::decision(&o)) {
+            Ok(Ok(_)) => Ok(()),
+            Ok(Err(flaw)) => Err(flaw.to_string()),
+            Err(e) => Err(e.to_string()),
+        })
     }
 
     /// What the rules derived as the answer: `answer(Value)`, one or several, or `answer(Place,Value)` in order.

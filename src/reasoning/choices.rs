@@ -126,16 +126,34 @@ fn in_a_row(theory: &mut Theory) {
 
 /// What a statement says of places.
 pub fn formula(l: &Literal, scope: &Scope) -> Option<Formula> {
-    let size = i32::try_from(scope.sorts.get(PLACES)?.len()).ok()?;
-    let number = |t: &Term| t.as_int().map(Value::Number);
-    if !l.atom.args.iter().all(|t| t.as_int().is_some() || scope.functions.contains_key(&name(t))) {
+    let size = scope.sorts.get(PLACES)?.len();
+    let known = l.atom.args.iter().all(|t| t.as_int().is_some() || scope.functions.contains_key(&name(t)));
+    placed(l, size, place).filter(|_| known)
+}
+
+/// The same where a program declares each thing as a variable of its own, with the places as its values.
+pub fn of_row(l: &Literal, scope: &Scope) -> Option<Formula> {
+    let symbol = |t: &Term| t.as_name().map(|n| n.replace(' ', "_"));
+    let declared = |t: &Term| {
+        let said = symbol(t)?;
+        scope.functions.iter().find(|(f, (args, _))| args.is_empty() && f.eq_ignore_ascii_case(&said))
+    };
+    let mut sizes = l.atom.args.iter().filter(|t| t.as_int().is_none()).map(|t| declared(t).and_then(|(_, (_, sort))| scope.sorts.get(sort)).map(Vec::len));
+    let size = sizes.next()??;
+    if !sizes.all(|s| s == Some(size)) {
         return None;
     }
+    placed(l, size, |t| declared(t).map_or_else(|| place(t), |(f, _)| Value::Call(f.clone(), vec![])))
+}
+
+fn placed(l: &Literal, size: usize, place: impl Fn(&Term) -> Value) -> Option<Formula> {
+    let size = i32::try_from(size).ok()?;
     let f = match (&*l.atom.name, l.atom.args.as_slice()) {
         ("before", [a, b]) => Formula::Compare(Rel::Lt, place(a), place(b)),
         ("next_before", [a, b]) => Formula::Compare(Rel::Eq, Value::Add(Box::new(place(a)), Box::new(Value::Number(1))), place(b)),
-        ("nth", [a, n]) => Formula::Compare(Rel::Eq, place(a), number(n)?),
+        ("nth", [a, n]) => Formula::Compare(Rel::Eq, place(a), Value::Number(n.as_int()?)),
         ("nth_last", [a, n]) => Formula::Compare(Rel::Eq, place(a), Value::Number(size + 1 - n.as_int()?)),
+        ("middle", [a]) if size % 2 == 1 => Formula::Compare(Rel::Eq, place(a), Value::Number((size + 1) / 2)),
         _ => return None,
     };
     Some(if l.positive { f } else { f.negated() })

@@ -6,10 +6,8 @@ mod logic;
 mod restate;
 mod words;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex};
-
-use serde::Deserialize;
 
 pub use self::context::Context;
 use self::grammar::Grammar;
@@ -18,7 +16,7 @@ pub use self::restate::Claim;
 use self::words::Known;
 pub use self::words::{Sentence, sentences};
 use super::choices;
-use super::formula::Formula;
+use super::formula::{Formula, Scope};
 use super::models;
 use super::profile::Profile;
 use super::told::{Check, Choice, Form, Goal, Literal, Need, Question, Reading, Rule, Theory, Told};
@@ -64,20 +62,6 @@ pub enum Uttered {
 /// How many sentences are remembered.
 const KEPT: usize = 20_000;
 
-/// A file of words and forms.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Lexicon {
-    #[serde(default)]
-    closed: Vec<String>,
-    #[serde(default)]
-    plurals: BTreeMap<String, String>,
-    #[serde(default)]
-    verbs: BTreeMap<String, String>,
-    #[serde(default)]
-    forms: BTreeMap<String, Vec<String>>,
-}
-
 /// The connectives that `logic` reads; any other meaning is a fact of a module.
 const CONNECTIVES: [&str; 7] = ["if", "if_after", "unless", "usually", "and", "or", "say"];
 
@@ -95,12 +79,10 @@ impl Reader {
                 found.push(Diagnostic::error("R003", origin(1, 1), format!("there is no lexicon `{name}`")));
                 continue;
             };
-            match serde_saphyr::from_str::<Lexicon>(&text) {
-                Ok(l) => {
-                    known.closed.extend(l.closed);
-                    known.plurals.extend(l.plurals);
-                    known.verbs.extend(l.verbs);
-                    groups.extend(l.forms);
+            match serde_saphyr::from_str::<Known>(&text) {
+                Ok(mut l) => {
+                    groups.extend(std::mem::take(&mut l.forms));
+                    known.add(l);
                 }
                 Err(e) => {
                     let place = e.location().map_or((1, 1), |l| (u32::try_from(l.line()).unwrap_or(1), u32::try_from(l.column()).unwrap_or(1)));
@@ -149,7 +131,11 @@ impl Reader {
 
     /// What a sentence tells, and how; `Err` says what about it is not understood, if anything of it is.
     fn told(&self, s: &Sentence, context: &mut Context) -> Result<(How, Vec<Reading>), String> {
-        let m = self.parse("told", s).ok_or_else(String::new)?;
+        let m = match self.parse("told", s).ok_or_else(String::new)? {
+            // `Sorry, I meant …` says once that something was wrong.
+            Term::Fun(f, mut args) if &*f == "correct" && matches!(args.as_slice(), [Term::Fun(g, _)] if &**g == "amend") => args.remove(0),
+            m => m,
+        };
         let (how, m) = match &m {
             Term::Fun(f, args) if args.len() == 1 && &**f == "forget" => (How::Forget, args.first().unwrap_or(&m)),
             Term::Fun(f, args) if args.len() == 1 && &**f == "correct" => (How::Correct, args.first().unwrap_or(&m)),
@@ -247,6 +233,26 @@ impl Reader {
             _ => return None,
         };
         Some(Choice { label: label.trim().to_owned(), checks: vec![Check { goal, need: Need::Must }] })
+    }
+
+    /// Whether two texts speak of the same things.
+    pub fn related(&self, one: &str, other: &str) -> bool {
+        let of = |text: &str| sentences(text).iter().flat_map(|s| self.grammar.content(s)).collect::<BTreeSet<String>>();
+        !of(one).is_disjoint(&of(other))
+    }
+
+    /// The one thing that words say of the places of things in a row, whose names are written as a program has them.
+    pub fn placed(&self, words: &str, scope: &Scope) -> Option<Formula> {
+        let m = sentences(words).first().and_then(|s| self.parse("told", s))?;
+        let said = logic::statement(&m, &mut Context::default()).ok()?;
+        let [Reading::Fact(l)] = said.as_slice() else { return None };
+        choices::of_row(l, scope)
+    }
+
+    /// Whether the end that words name is the one where places begin.
+    pub fn begins(&self, end: &str) -> bool {
+        let m = sentences(&format!("The thing is the {}.", end.trim())).first().and_then(|s| self.parse("told", s));
+        matches!(m, Some(Term::Fun(f, args)) if &*f == "nth" && args.last().and_then(Term::as_int) == Some(1))
     }
 
     /// What a sentence means, by the first form that takes it.

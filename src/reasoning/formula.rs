@@ -81,6 +81,16 @@ pub struct Scope {
 }
 
 impl Formula {
+    /// A comparison with the smaller value first; anything else as it is.
+    #[must_use]
+    pub fn forward(self) -> Self {
+        match self {
+            Self::Compare(Rel::Gt, a, b) => Self::Compare(Rel::Lt, b, a),
+            Self::Compare(Rel::Ge, a, b) => Self::Compare(Rel::Le, b, a),
+            f => f,
+        }
+    }
+
     /// The opposite.
     #[must_use]
     pub fn negated(self) -> Self {

@@ -13,7 +13,7 @@ mod program;
 mod rules;
 pub mod tree;
 
-pub use program::{Read, formulas, program};
+pub use program::{Read, formulas, program, program_with_words};
 
 /// What is wrong with a formal text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
+use super::notation::Notation;
 use super::told::Need;
 use crate::diag::{Diagnostic, Origin};
 use crate::domain::Files;
@@ -28,6 +29,8 @@ pub struct Profile {
     /// Files of `kb/reason/` that the reader of text has its words from, without the ending.
     #[serde(default)]
     pub lexicon: Vec<String>,
+    /// The notation in which a model writes what is told and asked: a file of `kb/reason/`, without the ending.
+    pub parses: Option<String>,
     /// Questions whose given answer is doubted: reported apart, and scored all the same.
     #[serde(default)]
     pub disputed: Vec<Disputed>,
@@ -43,6 +46,21 @@ pub struct Semantics {
     pub contraposition: bool,
     /// What several statements about what changes come to.
     pub changes: Changes,
+    /// What becomes of an answer where something was told that could not be read.
+    pub unread: Unread,
+}
+
+/// What becomes of an answer where something was told that could not be read.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub enum Unread {
+    /// There is none: it could come out otherwise.
+    #[default]
+    Blocks,
+    /// There is none to what speaks of the same things; what else follows from the rest stands, and what could not be read is said with it.
+    Related,
+    /// What follows from the rest stands, and what could not be read is said with it: for what follows whatever else is so.
+    Passes,
 }
 
 /// Whether what does not follow is unknown or not so.
@@ -137,7 +155,12 @@ impl Profile {
         let modules =
             profile.modules.iter().chain(&profile.choices).map(|m| ("module", m, format!("rules/{}", Self::module(m).split('(').next().unwrap_or_default())));
         let lexicon = profile.lexicon.iter().map(|m| ("lexicon", m, format!("kb/reason/{m}.yaml")));
-        let found: Vec<Diagnostic> = modules.chain(lexicon).filter(|(_, _, p)| files.read(p).is_none()).map(|(k, m, p)| missing(k, m, p)).collect();
+        let notation = profile.parses.iter().map(|m| ("notation", m, format!("kb/reason/{m}.yaml")));
+        let mut found: Vec<Diagnostic> =
+            modules.chain(lexicon).chain(notation).filter(|(_, _, p)| files.read(p).is_none()).map(|(k, m, p)| missing(k, m, p)).collect();
+        if found.is_empty() {
+            found.extend(profile.parses.iter().filter_map(|n| Notation::load(files, n).err()));
+        }
         if found.is_empty() { Ok(profile) } else { Err(found) }
     }
 }

@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use super::Prediction;
 use crate::eval::metrics::{Interval, wilson};
+use crate::llm::Usage;
 use crate::reasoning::{Profile, Status};
 
 /// How many unread forms and wrong answers are listed.
@@ -40,6 +41,12 @@ pub struct Report {
     pub p99_ms: f64,
     /// Seconds altogether.
     pub seconds: f64,
+    /// How many questions every engine decided, with every proof checked.
+    pub audited: usize,
+    /// What differed there.
+    pub differences: Vec<String>,
+    /// What a model that parsed used.
+    pub used: Option<Usage>,
 }
 
 /// Right answers among questions.
@@ -148,9 +155,28 @@ impl Report {
         times.sort_by(f64::total_cmp);
         let at = |share: usize| times.get(times.len().saturating_sub(1) * share / 100).copied().unwrap_or_default();
         let repaired = (predictions.iter().map(|p| p.repaired).sum(), predictions.iter().filter(|p| p.repaired > 0).count());
+        let audited = predictions.iter().filter(|p| p.audited.is_some()).count();
+        let differs = |p: &Prediction| p.audited.as_ref()?.as_ref().err().map(|why| format!("{} {}: {why}", p.id, p.n));
+        let differences = predictions.iter().filter_map(differs).collect();
         let set = set.to_owned();
         let (p50_ms, p99_ms, seconds) = (at(50), at(99), took.as_secs_f64());
-        Self { set, all, tasks, questions: predictions.len(), classes, repaired, unread, wrong, disputed, p50_ms, p99_ms, seconds }
+        Self {
+            set,
+            all,
+            tasks,
+            questions: predictions.len(),
+            classes,
+            repaired,
+            unread,
+            wrong,
+            disputed,
+            p50_ms,
+            p99_ms,
+            seconds,
+            audited,
+            differences,
+            used: None,
+        }
     }
 }
 
@@ -182,6 +208,13 @@ impl fmt::Display for Report {
             writeln!(f, "{} faults of given parses repaired, in {} questions", self.repaired.0, self.repaired.1)?;
         }
         writeln!(f, "a question: p50 {:.2} ms, p99 {:.2} ms; {:.1} s altogether", self.p50_ms, self.p99_ms, self.seconds)?;
+        if self.audited > 0 {
+            writeln!(f, "{} questions decided by every engine with every proof checked: {} differences", self.audited, self.differences.len())?;
+            self.differences.iter().take(LISTED).try_for_each(|d| writeln!(f, "  {d}"))?;
+        }
+        if let Some(used) = &self.used {
+            writeln!(f, "the model: {used}")?;
+        }
         if !self.unread.is_empty() {
             writeln!(f, "\nunread, most frequent first:")?;
             self.unread.iter().try_for_each(|(u, n)| writeln!(f, "{n:>6}  {u}"))?;

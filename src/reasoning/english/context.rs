@@ -15,6 +15,8 @@ pub struct Context {
     names: BTreeMap<String, String>,
     /// Whom a pronoun may mean.
     pub(super) last: Option<Term>,
+    /// Whom the one before was about, if that was somebody else.
+    pub(super) other: Option<Term>,
     pub(super) witnesses: usize,
     /// The facts told so far, in order.
     facts: Vec<Literal>,
@@ -45,11 +47,18 @@ impl Context {
             let ("fact", [sign, what, ..]) = (&**f, args.as_slice()) else { continue };
             c.facts.extend(what.to_atom().map(|atom| Literal { positive: sign.as_name() == Some("pos"), atom }));
             if let Some(about @ Term::Str(name)) = args.get(3) {
-                c.last = Some(about.clone());
+                c.speak_of(about);
                 c.witnesses += usize::from(name.starts_with(WITNESS));
             }
         }
         c
+    }
+
+    /// A statement about somebody or something begins.
+    pub(super) fn speak_of(&mut self, about: &Term) {
+        if self.last.as_ref() != Some(about) {
+            self.other = self.last.replace(about.clone());
+        }
     }
 
     /// Keeps what was told for what corrects it.
@@ -72,7 +81,7 @@ impl Context {
         for l in said.iter().filter_map(|r| if let Reading::Fact(l) = r { Some(l) } else { None }).filter(|l| l.positive) {
             let alike = |f: &&Literal| f.positive && f.atom.args.first() == l.atom.args.first() && f.atom.args.len() == l.atom.args.len() && f.atom != l.atom;
             let other = match l.atom.args.len() {
-                1 => self.facts.last().filter(alike),
+                1 => self.facts.iter().rev().find(|f| !said.contains(&Reading::Fact((*f).clone()))).filter(alike),
                 _ => self.facts.iter().rev().filter(alike).find(|f| f.atom.name == l.atom.name),
             };
             out.extend(other.map(|f| Reading::Fact(f.clone())));

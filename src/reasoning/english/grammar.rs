@@ -44,6 +44,8 @@ enum Open {
     Third,
     /// A verb's past form, as its base.
     Past,
+    /// A verb's form in `-ing`, as its base.
+    Ing,
     /// A single letter or a number, as a label.
     Label,
     /// A number in digits.
@@ -56,12 +58,13 @@ enum Open {
     Superlative,
 }
 
-const OPEN: [(&str, Open); 10] = [
+const OPEN: [(&str, Open); 11] = [
     ("word", Open::Word),
     ("Name", Open::Name),
     ("plural", Open::Plural),
     ("third", Open::Third),
     ("past", Open::Past),
+    ("ing", Open::Ing),
     ("label", Open::Label),
     ("number", Open::Number),
     ("symbol", Open::Symbol),
@@ -89,6 +92,12 @@ pub struct Grammar {
 
 /// How many readings of one stretch of words are kept.
 const KEPT: usize = 24;
+
+/// What a sentence does as a whole, so no part of one does it.
+const ALONE: [&str; 4] = ["correct", "forget", "amend", "suppose"];
+
+/// In how many places a sentence is tried to be taken apart.
+const MOST_JOINTS: usize = 6;
 
 /// How many words a sentence may have.
 const MAX_WORDS: usize = 80;
@@ -178,17 +187,70 @@ impl Grammar {
         self.closed.contains(word)
     }
 
+    /// The open words of a sentence, as far as endings tell in the singular.
+    pub fn content<'a>(&'a self, sentence: &'a Sentence) -> impl Iterator<Item = String> + 'a {
+        let open = |w: &&Word| w.lower.starts_with(char::is_alphanumeric) && !self.is_closed(&w.lower) && !self.known.fillers.contains(&w.lower);
+        sentence.words.iter().filter(open).map(|w| self.known.singular(&w.lower).unwrap_or_else(|| w.lower.clone()))
+    }
+
     /// What a whole sentence means by the forms of a group.
     pub fn parse(&self, group: &str, sentence: &Sentence) -> Option<Term> {
         self.readings(group, sentence).into_iter().next()
     }
 
-    /// Everything that a whole sentence may mean by the forms of a group, the first form's meaning first.
+    /// Everything that a whole sentence may mean by the forms of a group, the first form's meaning first. Where that is nothing, what only
+    /// fills the sentence is left out, and then its statements are read one by one.
     pub fn readings(&self, group: &str, sentence: &Sentence) -> Vec<Term> {
-        let Some(start) = self.names.get(group).filter(|_| sentence.words.len() <= MAX_WORDS) else { return vec![] };
-        let mut p = Parse { grammar: self, words: &sentence.words, memo: BTreeMap::new() };
+        let found = self.whole(group, &sentence.words);
+        if !found.is_empty() || sentence.words.len() > MAX_WORDS {
+            return found;
+        }
+        let plain = self.unfilled(&sentence.words);
+        let found = if plain.len() < sentence.words.len() { self.whole(group, &plain) } else { found };
+        if found.is_empty() && group == "told" { self.joined(&plain).into_iter().collect() } else { found }
+    }
+
+    fn whole(&self, group: &str, words: &[Word]) -> Vec<Term> {
+        let Some(start) = self.names.get(group).filter(|_| words.len() <= MAX_WORDS) else { return vec![] };
+        let mut p = Parse { grammar: self, words, memo: BTreeMap::new() };
         let found = p.group(*start, 0);
-        found.iter().filter(|(end, _)| *end == sentence.words.len()).map(|(_, t)| t.clone()).collect()
+        found.iter().filter(|(end, _)| *end == words.len()).map(|(_, t)| t.clone()).collect()
+    }
+
+    /// The words without fillers, and without the commas that stood beside them or nowhere else.
+    fn unfilled(&self, words: &[Word]) -> Vec<Word> {
+        let mut out: Vec<Word> = Vec::new();
+        let mut at = 0;
+        while let Some(w) = words.get(at) {
+            let begins = |f: &&String| f.split(' ').enumerate().all(|(n, part)| words.get(at + n).is_some_and(|w| w.lower == part));
+            if let Some(f) = self.known.fillers.iter().filter(begins).max_by_key(|f| f.len()) {
+                at += f.split(' ').count();
+                let before = out.last().is_none_or(|w| w.lower == ",");
+                let after = words.get(at).is_some_and(|w| w.lower == ",");
+                if before && (after || at == words.len()) {
+                    at += usize::from(after);
+                    out.pop();
+                }
+            } else {
+                out.push(w.clone());
+                at += 1;
+            }
+        }
+        out
+    }
+
+    /// Several statements of one sentence, read one by one.
+    fn joined(&self, words: &[Word]) -> Option<Term> {
+        let joint = |w: &Word| self.known.joints.contains(&w.lower);
+        let told = |words: &[Word]| self.whole("told", words).into_iter().next().filter(|m| !matches!(m, Term::Fun(f, _) if ALONE.contains(&&**f)));
+        let ends = words.iter().enumerate().filter(|(at, w)| *at > 0 && joint(w)).map(|(at, _)| at);
+        ends.take(MOST_JOINTS).find_map(|at| {
+            let (left, right) = words.split_at_checked(at)?;
+            let right = right.get(right.iter().take_while(|w| joint(w)).count()..).filter(|r| !r.is_empty())?;
+            let first = told(left)?;
+            let rest = told(right).or_else(|| self.joined(right))?;
+            Some(Term::Fun("both".into(), vec![first, rest]))
+        })
     }
 }
 
@@ -351,6 +413,7 @@ impl Parse<'_> {
             Open::Plural => g.known.singular(&w.lower)?,
             Open::Third => g.known.third(&w.lower)?,
             Open::Past => g.known.past(&w.lower)?,
+            Open::Ing => g.known.ing(&w.lower)?,
             Open::Label => w.lower.clone(),
             Open::Comparative => g.known.degree(&w.lower, "er")?,
             Open::Superlative => g.known.degree(&w.lower, "est")?,

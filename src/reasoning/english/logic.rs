@@ -249,7 +249,7 @@ impl Sentence<'_> {
             _ => {
                 let x = self.thing(subject)?;
                 if matches!(x, Term::Str(_)) {
-                    self.context.last = Some(x.clone());
+                    self.context.speak_of(&x);
                 }
                 self.predicate(vp, &x)
             }
@@ -287,6 +287,13 @@ impl Sentence<'_> {
                     name
                 }
                 ("every" | "other", [kind]) => return self.of_kind(kind),
+                // `You`: whom the sentence was about before, else anybody.
+                ("anybody", [kind]) => {
+                    return match self.vars.first() {
+                        Some(v) => Ok(variable(*v)),
+                        None => self.of_kind(kind),
+                    };
+                }
                 ("some", [kind]) if self.open => return self.of_kind(kind),
                 ("some", [kind]) => {
                     self.context.witnesses += 1;
@@ -301,6 +308,7 @@ impl Sentence<'_> {
                     return match var {
                         Some(v) => Ok(variable(*v)),
                         // Without anybody whom it could mean, it is the `it` of `it rains`.
+                        None if object && self.context.other.is_some() => Ok(self.context.other.clone().unwrap_or_else(|| Term::string("it"))),
                         None => Ok(self.context.last.clone().unwrap_or_else(|| Term::string("it"))),
                     };
                 }

@@ -31,6 +31,11 @@ pub struct Sentence {
     pub asks: bool,
 }
 
+/// What words are short for at their end.
+const SHORT: [(&str, &str); 5] = [("'s", "'s"), ("'re", "are"), ("'m", "am"), ("'ve", "have"), ("'ll", "will")];
+/// After these `'s` is no owner.
+const IS_SHORTENED: [&str; 12] = ["it", "he", "she", "that", "there", "here", "who", "what", "where", "when", "how", "everyone"];
+
 /// Splits a text into sentences.
 pub fn sentences(text: &str) -> Vec<Sentence> {
     let mut out = Vec::new();
@@ -38,17 +43,19 @@ pub fn sentences(text: &str) -> Vec<Sentence> {
     let mut shown = String::new();
     for raw in text.split_whitespace() {
         let raw = raw.trim_matches(|c| matches!(c, '"' | '“' | '”' | '(' | ')'));
-        let core = raw.trim_end_matches(['.', '?', '!', ',', ';', ':']);
+        let core = raw.trim_end_matches(['.', '?', '!', ',', ';', ':', '"', '”', ')']);
         let tail = raw.get(core.len()..).unwrap_or("");
         if !shown.is_empty() {
             shown.push(' ');
         }
         shown.push_str(raw);
         let plain = core.replace('’', "'");
-        // An owner's ending is a word of its own; the plural's bare apostrophe is dropped.
-        let (stem, owner) = match plain.strip_suffix("'s") {
-            Some(stem) if !stem.is_empty() => (stem, true),
-            _ => (plain.strip_suffix('\'').unwrap_or(&plain), false),
+        // An owner's ending is a word of its own; the plural's bare apostrophe is dropped, and short forms of verbs are long ones.
+        let short = SHORT.iter().find_map(|(end, long)| Some((plain.strip_suffix(end).filter(|s| !s.is_empty())?, *long)));
+        let (stem, owner) = match short {
+            Some((stem, "'s")) if IS_SHORTENED.contains(&stem.to_lowercase().as_str()) => (stem, Some("is")),
+            Some((stem, long)) => (stem, Some(long)),
+            _ => (plain.strip_suffix('\'').unwrap_or(&plain), None),
         };
         if let Some(front) = stem.to_lowercase().strip_suffix("n't").and_then(|f| stem.get(..f.len())) {
             push(
@@ -62,6 +69,9 @@ pub fn sentences(text: &str) -> Vec<Sentence> {
                 },
             );
             push(&mut words, "not");
+        } else if stem.eq_ignore_ascii_case("cannot") {
+            push(&mut words, "can");
+            push(&mut words, "not");
         } else if let Some((first, rest)) = stem.split_once('-').filter(|(f, _)| ["st", "nd", "rd", "th"].iter().any(|e| f.ends_with(e))) {
             // `second-newest`, `third-to-last`: an ordinal is a word of its own.
             push(&mut words, first);
@@ -69,8 +79,8 @@ pub fn sentences(text: &str) -> Vec<Sentence> {
         } else {
             push(&mut words, stem);
         }
-        if owner {
-            push(&mut words, "'s");
+        if let Some(owner) = owner {
+            push(&mut words, owner);
         }
         if tail.contains([',', ';']) {
             push(&mut words, ",");
@@ -96,7 +106,7 @@ fn push(words: &mut Vec<Word>, text: &str) {
     }
 }
 
-/// Words that a reader must know: function words, and forms that no ending tells.
+/// What a file of words and sentence forms says: function words, and forms that no ending tells.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Known {
@@ -109,9 +119,27 @@ pub struct Known {
     /// Irregular verb forms and their base.
     #[serde(default)]
     pub verbs: BTreeMap<String, String>,
+    /// Words and phrases that say nothing, left out where nothing reads a sentence with them.
+    #[serde(default)]
+    pub fillers: Vec<String>,
+    /// What stands between two statements of one sentence.
+    #[serde(default)]
+    pub joints: Vec<String>,
+    /// Sentence forms by group (`grammar`).
+    #[serde(default)]
+    pub forms: BTreeMap<String, Vec<String>>,
 }
 
 impl Known {
+    /// Takes in another file's words.
+    pub fn add(&mut self, other: Self) {
+        self.closed.extend(other.closed);
+        self.plurals.extend(other.plurals);
+        self.verbs.extend(other.verbs);
+        self.fillers.extend(other.fillers);
+        self.joints.extend(other.joints);
+    }
+
     /// What a noun is in the singular, if it could be a plural.
     pub fn singular(&self, word: &str) -> Option<String> {
         if let Some(s) = self.plurals.get(word) {
@@ -158,6 +186,19 @@ impl Known {
             // `larger`, `wider`, `safer`: a stem that needs its `e` back.
             [c, v] if matches!(c, 'v' | 's' | 'c') || *c == 'g' && *v == 'r' || *c == 'd' && *v == 'i' || *c == 'f' && *v == 'a' => format!("{stem}e"),
             _ => stem.to_owned(),
+        })
+    }
+
+    /// The base of a verb's form in `-ing`, if it could be one.
+    pub fn ing(&self, word: &str) -> Option<String> {
+        let stem = word.strip_suffix("ing").filter(|s| s.len() > 2)?;
+        let vowel = |c: &char| matches!(c, 'a' | 'e' | 'i' | 'o' | 'u');
+        let last: Vec<char> = stem.chars().rev().take(3).collect();
+        let alone = stem.chars().filter(vowel).count() == 1;
+        Some(match last.as_slice() {
+            // `making`: a consonant that is not doubled after the only vowel.
+            [c, v, ..] if alone && vowel(v) && !vowel(c) && !matches!(c, 'w' | 'x' | 'y') => format!("{stem}e"),
+            _ => self.past(&format!("{stem}ed")).unwrap_or_else(|| stem.to_owned()),
         })
     }
 

@@ -4,6 +4,7 @@ use super::Fault;
 use super::meaning::{Meaning, free_in, quantified_in};
 use super::rules;
 use super::tree::{Repairs, Tree, parse};
+use crate::reasoning::english::Reader;
 use crate::reasoning::formula::{Formula, Scope, Value};
 use crate::reasoning::told::{Check, Choice, Form, Goal, Need, Question, Reading, Theory, Told};
 use crate::term::Name;
@@ -49,9 +50,14 @@ fn lines(program: &str) -> Vec<Line<'_>> {
 
 /// Reads a program, whichever of the four dialects it is written in.
 pub fn program(text: &str) -> Read {
+    program_with_words(text, None)
+}
+
+/// The same where the words beside a comparison are read too: where they compare the same things otherwise, they are what was meant.
+pub fn program_with_words(text: &str, reader: Option<&Reader>) -> Read {
     let lines = lines(text);
     let has = |section: &str| lines.iter().any(|l| l.section == section);
-    let mut r = Sections { read: Read::default(), repairs: Repairs::default(), lines: &lines };
+    let mut r = Sections { read: Read::default(), repairs: Repairs::default(), lines: &lines, reader };
     if has("Declarations") {
         r.game();
     } else if has("Variables") {
@@ -70,7 +76,7 @@ pub fn formulas(premises: &[String], conclusion: &str) -> Read {
     let mut lines: Vec<Line<'_>> =
         premises.iter().enumerate().map(|(n, text)| Line { number: n + 1, section: "Premises", text: text.trim(), words: "" }).collect();
     lines.push(Line { number: premises.len() + 1, section: "Conclusion", text: conclusion.trim(), words: "" });
-    let mut r = Sections { read: Read::default(), repairs: Repairs::default(), lines: &lines };
+    let mut r = Sections { read: Read::default(), repairs: Repairs::default(), lines: &lines, reader: None };
     r.logic();
     r.read.repaired = r.repairs.0;
     r.read
@@ -80,6 +86,7 @@ struct Sections<'a> {
     read: Read,
     repairs: Repairs,
     lines: &'a [Line<'a>],
+    reader: Option<&'a Reader>,
 }
 
 impl<'a> Sections<'a> {
@@ -183,11 +190,14 @@ impl<'a> Sections<'a> {
                 scope.functions.insert(name.trim().into(), (vec![], sort));
             }
         }
+        // Words are read in the direction in which the program says that places run.
+        let first = self.section("Domain").find_map(|l| l.text.strip_prefix("1:"));
+        self.reader = self.reader.filter(|r| first.is_some_and(|end| r.begins(end)));
         self.constraints(&scope);
         let mut choices = vec![];
         for l in self.section("Query") {
             let Some((label, text)) = l.text.split_once(')') else { continue };
-            let found = self.formula_of(text, &scope);
+            let found = self.formula_of(text, &scope).map(|f| self.as_worded(l, f, &scope));
             if let Some(f) = self.kept(l, found) {
                 choices.push(Choice { label: label.trim().trim_start_matches('(').to_owned(), checks: vec![Check { goal: f, need: Need::Must }] });
             }
@@ -209,9 +219,27 @@ impl<'a> Sections<'a> {
             .iter()
             .filter(|l| l.section == "Constraints" || l.section == "Declarations" && !l.text.contains("EnumSort") && !l.text.contains("Function("));
         for (n, l) in stated.enumerate() {
-            let found = self.formula_of(l.text, scope);
+            let found = self.formula_of(l.text, scope).map(|f| self.as_worded(l, f, scope));
             let reading = self.kept(l, found).map(|f| vec![Reading::Formula(f)]);
             self.tell(l, n + 1, reading);
+        }
+    }
+
+    /// A comparison, or what the words beside it say of the same places instead.
+    fn as_worded(&mut self, l: &Line<'_>, f: Formula, scope: &Scope) -> Formula {
+        let places = |f: &Formula| {
+            let Formula::Compare(_, a, b) = f else { return None };
+            let mut names: Vec<Name> = [a, b].into_iter().filter_map(|v| if let Value::Call(n, _) = v { Some(n.clone()) } else { None }).collect();
+            names.sort();
+            Some(names)
+        };
+        let said = self.reader.and_then(|r| r.placed(l.words, scope)).map(Formula::forward);
+        match said {
+            Some(said) if f.clone().forward() != said && places(&f).is_some() && places(&f) == places(&said) => {
+                self.repairs.0 += 1;
+                said
+            }
+            _ => f,
         }
     }
 

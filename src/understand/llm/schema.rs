@@ -74,7 +74,7 @@ fn value(kind: &Kind, names: &Names, enumerate: bool) -> Value {
 }
 
 /// A closed object with all keys required, as strict modes demand.
-fn object(properties: impl IntoIterator<Item = (String, Value)>) -> Value {
+pub fn object(properties: impl IntoIterator<Item = (String, Value)>) -> Value {
     let properties: Map<String, Value> = properties.into_iter().collect();
     let required: Vec<&String> = properties.keys().collect();
     json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false})
