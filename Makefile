@@ -4,7 +4,7 @@ CARGO ?= cargo
 PORT ?= 8080
 BINARY = $${CARGO_TARGET_DIR:-$(CURDIR)/target}/debug/duologue
 
-.PHONY: run chat test browser lint tools postgres help
+.PHONY: run chat test browser lint tools postgres chromium help
 
 help: ## Show the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -19,7 +19,7 @@ test: tools postgres ## Run every test, beside a throw-away PostgreSQL
 	ORACLE_SECONDS=$${ORACLE_SECONDS:-90} scripts/with-postgres $(CARGO) test --locked --no-fail-fast $(TEST_FLAGS)
 	@$(MAKE) --no-print-directory browser
 
-browser: tools ## Test the console in a real browser, where node and chromium are there
+browser: tools chromium ## Test the console in a real browser, installed if it can be
 	@if ! command -v node >/dev/null || ! command -v npm >/dev/null || ! { command -v chromium || command -v chromium-browser || command -v google-chrome; } >/dev/null; then \
 	  echo "SKIPPED: the console's browser tests need node, npm and chromium (on Debian: apt-get install nodejs npm chromium)"; \
 	elif ! (cd tests/browser && npm ci --silent); then \
@@ -42,9 +42,17 @@ tools:
 	  elif command -v brew >/dev/null; then brew install cmake; \
 	  else echo "Install cmake and a C++ compiler, then run this again."; exit 1; fi; fi
 
+# Installs Debian's packages for the tests alone, where nobody has to be asked: as root, or with a sudo that wants no password.
+for_tests = if command -v apt-get >/dev/null && { [ $$(id -u) = 0 ] || sudo -n true 2>/dev/null; }; then \
+	    sudo=$$( [ $$(id -u) = 0 ] || command -v sudo ); echo "Installing$(1) (for the tests alone)…"; \
+	    $$sudo apt-get update -qq; $$sudo env DEBIAN_FRONTEND=noninteractive timeout 600 apt-get install -y -qq --no-install-recommends$(1) || true; fi
+
 # The tests start a server of their own; without one they say that they leave its tests out.
 postgres:
 	@if ! command -v initdb >/dev/null && ! ls /usr/lib/postgresql/*/bin/initdb /usr/pgsql-*/bin/initdb >/dev/null 2>&1; then \
-	  sudo=$$( [ $$(id -u) = 0 ] || command -v sudo ); \
-	  if command -v apt-get >/dev/null && { [ $$(id -u) = 0 ] || sudo -n true 2>/dev/null; }; then \
-	    echo "Installing PostgreSQL (for the tests alone)…"; $$sudo apt-get update -qq; $$sudo apt-get install -y -qq postgresql || true; fi; fi
+	  $(call for_tests, postgresql); fi
+
+chromium:
+	@need=; command -v node >/dev/null && command -v npm >/dev/null || need=" nodejs npm"; \
+	{ command -v chromium || command -v chromium-browser || command -v google-chrome; } >/dev/null || need="$$need chromium"; \
+	if [ -n "$$need" ]; then $(call for_tests,$$need); fi

@@ -20,6 +20,7 @@ use serde_json::Value;
 use crate::facts::Ticket;
 use crate::ontology::{Ontology, Sort, StandIn};
 use crate::term::{Atom, Term};
+use crate::wait::apart;
 
 /// Why a call gave nothing.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -398,18 +399,15 @@ impl Functions {
         }
     }
 
-    /// The same for callers that are not async; must not be called from inside a runtime.
-    pub fn perform_blocking(&self, call: &Call, place: usize, ticket: &Ticket) -> Result<Returned, ActError> {
-        let first = self.perform_all(&[(call, place)], ticket, None).into_iter().next();
-        first.unwrap_or_else(|| Err(ActError::Unreachable(call.function.clone(), "nothing was called".to_owned())))
-    }
-
-    /// Makes the calls of a committed turn side by side, for callers that are not async; must not be called from inside a runtime.
-    pub fn perform_all(&self, calls: &[(&Call, usize)], ticket: &Ticket, until: Option<Instant>) -> Vec<Result<Returned, ActError>> {
-        match tokio::runtime::Builder::new_current_thread().enable_all().build() {
-            Ok(runtime) => runtime.block_on(futures_util::future::join_all(calls.iter().map(|(call, place)| self.perform(call, *place, ticket, until)))),
-            Err(e) => calls.iter().map(|(call, _)| Err(ActError::Unreachable(call.function.clone(), e.to_string()))).collect(),
-        }
+    /// Makes the calls of a committed turn side by side, on the network's thread; whoever awaits them holds none.
+    pub async fn perform_all(self: &Arc<Self>, calls: Vec<(Call, usize)>, ticket: Ticket, until: Option<Instant>) -> Vec<Result<Returned, ActError>> {
+        let (functions, names) = (self.clone(), calls.iter().map(|(call, _)| call.function.clone()).collect::<Vec<_>>());
+        let made = apart(async move {
+            let all = calls.iter().map(|(call, place)| functions.perform(call, *place, &ticket, until));
+            futures_util::future::join_all(all).await
+        });
+        let lost = |name| Err(ActError::Unreachable(name, "the call was abandoned".to_owned()));
+        made.await.unwrap_or_else(|| names.into_iter().map(lost).collect())
     }
 }
 

@@ -33,6 +33,7 @@ pub mod fold;
 pub mod memory;
 #[cfg(feature = "postgres")]
 pub mod postgres;
+pub mod prune;
 pub mod rules;
 pub mod snapshot;
 mod sql;
@@ -53,6 +54,7 @@ pub use error::{Overtaken, StoreError};
 pub use memory::MemoryStore;
 #[cfg(feature = "postgres")]
 pub use postgres::{PostgresOptions, PostgresStore};
+pub use prune::Pruned;
 pub use snapshot::{Collected, Pending, Revision, Snapshot};
 pub use sqlite::{Durability, SqliteOptions, SqliteStore};
 pub use verify::{Difference, verify_log};
@@ -405,6 +407,10 @@ pub trait Store: Send + Sync {
 
     /// Takes over entries of another store's log as they are, all or none: where a site stands, they go on; entry 1 begins it.
     fn restore(&self, site: &str, entries: &[Entry]) -> Result<()>;
+
+    /// Forgets what conversations said that ended before `before`, in milliseconds since 1970: their facts, and of their turns all but what they
+    /// changed for others and a digest of what went. The log stays whole, and the tables stay its fold.
+    fn prune(&self, site: &str, before: i64) -> Result<Pruned>;
 
     /// The kb facts of a version, sorted.
     fn kb(&self, site: &str, version: u64) -> Result<Arc<Vec<Atom>>>;

@@ -14,6 +14,7 @@
 #![doc = include_str!("../README.md")]
 
 pub mod diag;
+pub mod wait;
 pub mod text;
 pub mod term;
 pub mod conversation;

@@ -6,11 +6,13 @@ pub mod faithful;
 pub mod llm;
 pub mod templates;
 
+use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 
 use crate::conversation::Conversation;
 pub use crate::llm::{Account, Exchange};
 use crate::term::Atom;
+use crate::wait::block_on;
 
 /// An action with the input it answers: confirmations need the quantity and the names that were said.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,6 +84,9 @@ pub struct Worded {
     pub exchange: Option<Exchange>,
 }
 
+/// What receives a reply in parts.
+pub type OnSentence<'a> = &'a mut (dyn FnMut(&str) + Send);
+
 /// Turns actions into one fluent reply.
 pub trait Render: Send + Sync {
     /// The reply to say.
@@ -92,18 +97,21 @@ pub trait Render: Send + Sync {
         vec![((0..says.len()).collect(), self.render(says, tone))]
     }
 
-    /// The same with what stood behind it.
+    /// The same with what stood behind it; what is asked of somebody else is waited for.
     fn word(&self, says: &[Say], tone: &Tone) -> Worded {
-        Worded { text: self.render(says, tone), ..Worded::default() }
+        block_on(self.saying(says, tone, None))
     }
 
-    /// The reply in parts as they become safe to say; what is handed on is final, and joined by blanks it is the text.
-    fn stream(&self, says: &[Say], tone: &Tone, on_sentence: &mut dyn FnMut(&str)) -> Worded {
-        let worded = self.word(says, tone);
-        if !worded.text.is_empty() {
-            on_sentence(&worded.text);
-        }
-        worded
+    /// The same, awaited: who asks somebody else holds no thread meanwhile. With `on_sentence` the reply is handed on in parts as they become safe
+    /// to say; what is handed on is final, and joined by blanks it is the text.
+    fn saying<'a>(&'a self, says: &'a [Say], tone: &'a Tone, on_sentence: Option<OnSentence<'a>>) -> BoxFuture<'a, Worded> {
+        Box::pin(async move {
+            let text = self.render(says, tone);
+            if let Some(on_sentence) = on_sentence.filter(|_| !text.is_empty()) {
+                on_sentence(&text);
+            }
+            Worded { text, ..Worded::default() }
+        })
     }
 
     /// The same over the names of a site's facts; `None` if facts are nothing to it.

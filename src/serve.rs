@@ -29,6 +29,7 @@ use std::sync::Arc;
 use axum::Router;
 use axum::middleware::from_fn_with_state;
 use axum::routing::{get, post};
+use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{Semaphore, watch};
 
 use crate::facts::CommitRule;
@@ -55,9 +56,9 @@ pub struct Config {
     pub sites: Vec<String>,
     /// The store's commit rule, for turns that are taken again.
     pub rule: CommitRule,
-    /// How many requests are at work at once; each holds a thread, while it waits for a model or a function too.
+    /// Threads that decide, and read and write the store.
     pub threads: usize,
-    /// How many requests may be at work or wait for it; more are told to come back.
+    /// How many requests may be under way, those included that wait for a model or a function; more are told to come back.
     pub queue: usize,
     /// The same for one session.
     pub session_queue: usize,
@@ -83,8 +84,8 @@ impl Default for Config {
             listen: SocketAddr::from(([127, 0, 0, 1], 8080)),
             sites: vec!["main".to_owned()],
             rule: CommitRule::default(),
-            threads: 64,
-            queue: 256,
+            threads: 4 * std::thread::available_parallelism().map_or(2, usize::from),
+            queue: 4096,
             session_queue: 8,
             session_millis: 12 * 3_600_000,
             body: 65_536,
@@ -109,15 +110,16 @@ pub struct Service {
     shares: tracing::Dispatch,
     limits: Limits,
     under_way: UnderWay,
-    deciding: Semaphore,
-    waiting: Semaphore,
+    deciding: Deciding,
+    waiting: Arc<Semaphore>,
     stopping: watch::Sender<bool>,
 }
 
 impl Service {
     /// A service for an engine.
-    pub fn new(engine: Engine, keys: Keys, config: Config) -> Arc<Self> {
-        Arc::new(Self {
+    pub fn new(engine: Engine, keys: Keys, config: Config) -> std::io::Result<Arc<Self>> {
+        let threads = Builder::new_multi_thread().worker_threads(config.threads.max(1)).thread_name("duologue-decide").build()?;
+        Ok(Arc::new(Self {
             engine: Arc::new(engine),
             keys,
             events: Events::default(),
@@ -127,11 +129,11 @@ impl Service {
             shares: tracing::Dispatch::new(Shares::beside()),
             limits: Limits::default(),
             under_way: UnderWay::default(),
-            deciding: Semaphore::new(config.threads),
-            waiting: Semaphore::new(config.queue),
+            deciding: Deciding(Some(threads)),
+            waiting: Arc::new(Semaphore::new(config.queue)),
             stopping: watch::channel(false).0,
             config,
-        })
+        }))
     }
 
     /// Milliseconds since 1970, by the engine's clock.
@@ -150,12 +152,31 @@ impl Service {
         async move { drop(told.wait_for(|stopping| *stopping).await) }
     }
 
-    /// Work that computes or reads the store, on one of the deciding threads; who finds too many waiting comes back later.
+    /// Begins something on the deciding threads; it goes on where nobody waits for it any more. Who finds too much under way comes back later.
+    async fn begin<T: Send + 'static>(&self, work: impl Future<Output = T> + Send + 'static) -> Result<T, ApiError> {
+        let waiting = self.waiting.clone().try_acquire_owned().map_err(|_| ApiError::busy())?;
+        let threads = self.deciding.0.as_ref().ok_or_else(ApiError::busy)?;
+        let begun = threads.spawn(async move {
+            let _waiting = waiting;
+            work.await
+        });
+        begun.await.map_err(|e| ApiError::internal(&e.to_string()))
+    }
+
+    /// Work that computes or reads the store.
     async fn work<T: Send + 'static>(self: &Arc<Self>, work: impl FnOnce(&Arc<Self>) -> T + Send + 'static) -> Result<T, ApiError> {
-        let _waiting = self.waiting.try_acquire().map_err(|_| ApiError::busy())?;
-        let _deciding = self.deciding.acquire().await.map_err(|_| ApiError::busy())?;
         let service = self.clone();
-        tokio::task::spawn_blocking(move || work(&service)).await.map_err(|e| ApiError::internal(&e.to_string()))
+        self.begin(async move { work(&service) }).await
+    }
+}
+
+/// The threads that decide. What waits for a model or a function holds none of them, and those that serve connections compute nothing.
+struct Deciding(Option<Runtime>);
+
+impl Drop for Deciding {
+    fn drop(&mut self) {
+        // The last to hold a service may be an asynchronous program, which must not wait for threads.
+        self.0.take().into_iter().for_each(Runtime::shutdown_background);
     }
 }
 
@@ -205,9 +226,14 @@ pub async fn serve(service: Arc<Service>, ready: impl FnOnce(SocketAddr), stop: 
     let listener = tokio::net::TcpListener::bind(service.config.listen).await?;
     ready(listener.local_addr()?);
     let (app, connections) = (router(service.clone()), service.config.connections);
+    tokio::spawn(events::hear(service.clone()));
     let stop = async {
         stop.await;
         service.stopping.send_replace(true);
     };
-    Ok(listen::listen(listener, app, connections, stop).await)
+    let finished = listen::listen(listener, app, connections, stop).await;
+    // Turns whose senders hung up are under way, too.
+    let all = u32::try_from(service.config.queue).unwrap_or(u32::MAX);
+    let idle = tokio::time::timeout(connections.drain, service.waiting.acquire_many(all)).await.is_ok();
+    Ok(finished && idle)
 }

@@ -268,6 +268,7 @@ fn record(given: &Given<'_>, admission: &Admission, decision: &Decision, calls: 
         turn: opened.turn + 1,
         role: role.to_owned(),
         at,
+        pruned: None,
         said: going.said.clone(),
         heard_by: heard.by.to_owned(),
         confidence: heard.confidence,

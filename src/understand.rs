@@ -9,6 +9,9 @@ pub mod llm;
 pub mod question;
 pub mod spot;
 
+use std::future::ready;
+
+use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 
 use crate::conversation::{Conversation, View};
@@ -114,9 +117,14 @@ pub trait Understand: Send + Sync {
     /// Translates one utterance.
     fn understand(&self, text: &str, context: &Context) -> Heard;
 
+    /// The same, awaited: who asks somebody else holds no thread meanwhile.
+    fn hearing<'a>(&'a self, text: &'a str, context: &'a Context) -> BoxFuture<'a, Heard> {
+        Box::pin(async move { self.understand(text, context) })
+    }
+
     /// What it means that nobody has spoken for so many seconds; nothing to most.
-    fn silence(&self, _seconds: i32, _context: &Context) -> Heard {
-        Heard::default()
+    fn silence<'a>(&'a self, _seconds: i32, _context: &'a Context) -> BoxFuture<'a, Heard> {
+        Box::pin(ready(Heard::default()))
     }
 
     /// What of another translator's reading the words bear out; the rest of it is to be asked back, or nothing. Who cannot judge lets it be.
@@ -125,8 +133,8 @@ pub trait Understand: Send + Sync {
     }
 
     /// What it says of conditions in free words once calls of the same turn came back.
-    fn settle(&self, _text: &str, _context: &Context) -> Vec<Atom> {
-        vec![]
+    fn settling<'a>(&'a self, _text: &'a str, _context: &'a Context) -> BoxFuture<'a, Vec<Atom>> {
+        Box::pin(ready(vec![]))
     }
 
     /// The same translator over the names of a site's facts; `None` if facts are nothing to it.

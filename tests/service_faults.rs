@@ -1,7 +1,8 @@
-//! Faults of the service from a seed: nodes killed in mid-turn, frozen and thawed, their database's connections cut; requests doubled, cut off and
-//! out of order; clients that never finish. Afterwards a checker compares what was acknowledged with what the log holds.
+//! Faults of the service from a seed: nodes killed in mid-turn, frozen and thawed, their clocks set forth and back, their database's connections cut,
+//! the database crashed and restarted; requests doubled, cut off and out of order; clients that never finish. Afterwards a checker compares what was
+//! acknowledged with what the log holds. Clocks jump where Debian's `libfaketime` is installed.
 //!
-//! `FAULT_SEEDS=17` takes one run again, `FAULT_SEEDS=1-500` takes many. A full device and refused writes are in `store_faults.rs`.
+//! `FAULT_SEEDS=17` takes one run again, `FAULT_SEEDS=1-500` takes many, of the program that `FAULT_PROGRAM` names (a release). A full device and refused writes are in `store_faults.rs`.
 
 #![allow(
     clippy::unwrap_used,
@@ -21,7 +22,7 @@ mod common;
 mod faults {
     use std::collections::{BTreeMap, BTreeSet};
     use std::io::{BufRead, BufReader, Write};
-    use std::path::Path;
+    use std::path::{Path, PathBuf};
     use std::process::{Child, Command, Stdio};
     use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
     use std::sync::{Arc, Mutex};
@@ -180,9 +181,27 @@ mod faults {
         address: String,
     }
 
+    /// What sets a process's clock, where it is installed.
+    fn clock_setter() -> Option<PathBuf> {
+        let usual = format!("/usr/lib/{}-linux-gnu/faketime/libfaketime.so.1", std::env::consts::ARCH);
+        Some(PathBuf::from(usual)).filter(|file| file.exists())
+    }
+
+    /// The clock of a run's nodes, as the setter reads it.
+    fn set_clock(folder: &Path, seconds: i64) {
+        let new = folder.join("clock.new");
+        std::fs::write(&new, format!("{seconds:+}\n")).unwrap();
+        std::fs::rename(new, folder.join("clock")).unwrap();
+    }
+
     impl Node {
         fn start(store: &str, tokens: &Path) -> (Self, String) {
-            let mut child = Command::new(env!("CARGO_BIN_EXE_duologue"))
+            let mut command = Command::new(std::env::var_os("FAULT_PROGRAM").unwrap_or_else(|| env!("CARGO_BIN_EXE_duologue").into()));
+            if let (Some(setter), Some(folder)) = (clock_setter(), tokens.parent()) {
+                command.env("LD_PRELOAD", setter).env("FAKETIME_TIMESTAMP_FILE", folder.join("clock"));
+                command.env("FAKETIME_NO_CACHE", "1").env("FAKETIME_DONT_FAKE_MONOTONIC", "1").env("NO_FAKE_STAT", "1");
+            }
+            let mut child = command
                 .args(["serve", "--address", "127.0.0.1:0", "--reasoner", "fast", "--audit", "0", "--commit", "quit", "--demo", "--store", store, "--tokens"])
                 .arg(tokens)
                 .env_remove("DUOLOGUE_MODEL")
@@ -191,9 +210,16 @@ mod faults {
                 .spawn()
                 .unwrap();
             let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
-            let address = lines.find_map(|l| l.strip_prefix("listening on ").map(str::to_owned)).expect("the service did not start");
-            let token = lines.find_map(|l| l.split_once(", for a day: ").map(|(_, t)| t.to_owned())).expect("no token for the manager");
-            (Self { child, address }, token)
+            let mut node = Self { child, address: String::new() };
+            let (tell, told) = std::sync::mpsc::channel();
+            std::thread::spawn(move || {
+                let address = lines.find_map(|l| l.strip_prefix("listening on ").map(str::to_owned));
+                let token = lines.find_map(|l| l.split_once(", for a day: ").map(|(_, t)| t.to_owned()));
+                let _ = tell.send(address.zip(token));
+            });
+            let (address, token) = told.recv_timeout(PATIENCE).ok().flatten().expect("the service did not start");
+            node.address = address;
+            (node, token)
         }
 
         fn signal(&self, name: &str) {
@@ -246,7 +272,8 @@ mod faults {
                     0 => drop(send().timeout(Duration::from_millis(1 + dice.below(8))).send().await),
                     // Sent twice at once.
                     1 => {
-                        let (a, b) = (tokio::spawn(send().timeout(PATIENCE).send()), tokio::spawn(to(&other).timeout(PATIENCE).send()));
+                        let soon = Duration::from_secs(5);
+                        let (a, b) = (tokio::spawn(send().timeout(soon).send()), tokio::spawn(to(&other).timeout(soon).send()));
                         drop((a.await, b.await));
                     }
                     // Begun and never finished.
@@ -316,6 +343,7 @@ mod faults {
             None => folder.path().join("a.db").display().to_string(),
         };
         let tokens = folder.path().join("tokens");
+        set_clock(folder.path(), 0);
         let (first, token) = Node::start(&store, &tokens);
         let mut nodes = vec![first];
         if schema.is_some() {
@@ -355,7 +383,7 @@ mod faults {
                 }
                 faults += 1;
                 let at = usize::try_from(dice.below(nodes.len() as u64)).unwrap();
-                match dice.below(3) {
+                match dice.below(5) {
                     0 => {
                         nodes[at].signal("-KILL");
                         nodes[at].child.wait().unwrap();
@@ -366,6 +394,15 @@ mod faults {
                         nodes[at].signal("-STOP");
                         std::thread::sleep(Duration::from_millis(dice.below(1500)));
                         nodes[at].signal("-CONT");
+                    }
+                    2 => {
+                        let hours = i64::try_from(dice.below(10)).unwrap() - 5;
+                        set_clock(folder.path(), hours * 3600);
+                    }
+                    3 => {
+                        if let (Some(_), Some(restart)) = (&schema, std::env::var_os("DUOLOGUE_TEST_POSTGRES_RESTART")) {
+                            assert!(Command::new(restart).status().unwrap().success(), "seed {seed}: the database does not start again");
+                        }
                     }
                     _ => {
                         if let Some(schema) = &schema {
@@ -400,6 +437,48 @@ mod faults {
         assert_eq!(sent.len(), CUSTOMERS * TURNS + FOODS.len() - 1 + PAIR.len() + 1);
         assert_eq!(store.kb_head("main").unwrap(), 1, "seed {seed}: the menu was changed once");
         assert_eq!(violations(&sent, &log, &prices.collect::<Vec<_>>()), [""; 0], "FAULT_SEEDS={seed} takes it again");
+    }
+
+    /// What runs out on one node is refused on the other at its next turn, and told there without being asked; `RUN_OUTS=1000` does it so often.
+    #[test]
+    fn what_one_node_changes_the_other_heeds_at_its_next_turn_and_tells() {
+        let Some(schema) = Schema::fresh() else { return };
+        let folder = tempfile::tempdir().unwrap();
+        let tokens = folder.path().join("tokens");
+        set_clock(folder.path(), 0);
+        let (one, token) = Node::start(&schema.address, &tokens);
+        let other = Node::start(&schema.address, &tokens).0;
+        let times: usize = std::env::var("RUN_OUTS").map_or(3, |n| n.parse().unwrap());
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+        let work = async {
+            let client = Client::new();
+            let post = |address: &str, path: String, bearer: &str, body: Value| {
+                let request = client.post(format!("{address}{path}")).timeout(PATIENCE).json(&body);
+                let request = if bearer.is_empty() { request } else { request.bearer_auth(bearer) };
+                async move { request.send().await.unwrap().json::<Value>().await.unwrap() }
+            };
+            let open = async |address: &str, bearer: &str, role: &str| {
+                let opened = post(address, "/v1/sites/main/sessions".to_owned(), bearer, json!({ "role": role })).await;
+                let text = |name: &str| opened[name].as_str().unwrap().to_owned();
+                (format!("/v1/sessions/{}/turns", text("session")), text("token"))
+            };
+            let (manager, customer) = (open(&one.address, &token, "manager").await, open(&other.address, "", "customer").await);
+            let mut events = client.get(format!("{}/v1/sites/main/events", other.address)).bearer_auth(&customer.1).send().await.unwrap();
+            let mut told = String::new();
+            for n in 0..times {
+                post(&one.address, manager.0.clone(), &manager.1, json!({ "predicates": ["runout(\"Pepsi\")"] })).await;
+                let refused = post(&other.address, customer.0.clone(), &customer.1, json!({ "predicates": ["order(\"Pepsi\",1)"] })).await;
+                assert!(refused["actions"].to_string().contains("unavailable("), "{n}: {refused}");
+                post(&one.address, manager.0.clone(), &manager.1, json!({ "predicates": ["restore(\"Pepsi\")"] })).await;
+                while told.matches("event: moved").count() < 2 * (n + 1) {
+                    told.push_str(&String::from_utf8_lossy(&events.chunk().await.unwrap().expect("the stream ended")));
+                }
+            }
+            let sold = post(&other.address, customer.0.clone(), &customer.1, json!({ "predicates": ["order(\"Pepsi\",1)"] })).await;
+            assert!(!sold["actions"].to_string().contains("unavailable("), "it is back: {sold}");
+        };
+        runtime.block_on(async { tokio::time::timeout(PATIENCE * 10, work).await.expect("no answer") });
     }
 
     #[test]

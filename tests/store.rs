@@ -22,7 +22,8 @@ use std::sync::Arc;
 use common::*;
 use duologue::facts::change::Change;
 use duologue::facts::{
-    CommitRule, Committed, Installed, Overtaken, Revision, SessionKey, SqliteOptions, SqliteStore, Store, StoreError, TurnCommit, open_store,
+    CommitRule, Committed, Installed, MemoryStore, Overtaken, Pruned, Revision, SessionKey, SqliteOptions, SqliteStore, Store, StoreError, TurnCommit,
+    open_store, verify_log,
 };
 use duologue::ontology::Scope;
 use duologue::term::{Atom, Term};
@@ -620,4 +621,38 @@ mod files {
         holder.execute_batch("ROLLBACK").unwrap();
         done(store.commit(&waiting));
     }
+}
+
+#[test]
+fn what_ended_long_ago_is_forgotten_and_the_log_still_tells_the_rest() {
+    on_all(CommitRule::AtManagersQuit, |store| {
+        begun(store);
+        take(store, "c", "customer", &["add session line(1,\"Pie\")"]);
+        quit(store, "c", "customer", &["add shared runout(\"Pie\")", "add session line(2,\"Soup\")"]);
+        quit(store, "m", "manager", &["add kb dish(\"Cake\")"]);
+        take(store, "open", "customer", &["add session line(1,\"Tea\")"]);
+        let (kb_before, shared_before, log_before) = (kb(store, 1), shared(store), store.log(SITE, 0, 100).unwrap());
+        assert_eq!(store.prune(SITE, 1000), Ok(Pruned::default()), "they ended at 1000, not before");
+        assert_eq!(store.prune(SITE, 1001), Ok(Pruned { sessions: 2, turns: 3 }));
+        assert_eq!(store.prune(SITE, 1001), Ok(Pruned::default()), "once is enough");
+        assert_eq!((kb(store, 1), shared(store), own(store, "open", "customer").len()), (kb_before, shared_before, 1));
+        assert_eq!(store.session_facts(&key("c"), 1), Ok(vec![]));
+        let log = store.log(SITE, 0, 100).unwrap();
+        let changes: Vec<_> = log[1..].iter().map(|e| e.changes.iter().map(ToString::to_string).collect::<Vec<_>>()).collect();
+        assert_eq!(
+            changes,
+            [vec![], vec!["add shared runout(\"Pie\")".to_owned()], vec!["add kb dish(\"Cake\")".to_owned()], vec!["add session line(1,\"Tea\")".to_owned()]]
+        );
+        // Who kept the log of before can show that it is this one's.
+        for (then, now) in log_before[1..4].iter().zip(&log[1..4]) {
+            let now = &now.turn().unwrap().record;
+            assert!(now.starts_with("{\"pruned\":\"sha256 ") && !now.contains("Soup"), "{now}");
+            assert_eq!(*now, duologue::facts::prune::kept(SITE, then).unwrap().0.record);
+        }
+        assert_eq!(verify_log(store, SITE), Ok(vec![]));
+        // A copy of it is as good.
+        let copy = MemoryStore::new(CommitRule::AtManagersQuit);
+        copy.restore(SITE, &log).unwrap();
+        assert_eq!((copy.log(SITE, 0, 100), shared(&copy)), (Ok(log), shared(store)));
+    });
 }

@@ -1,5 +1,7 @@
 //! Calls to programs, servers and tools that the tests start themselves.
 
+use std::sync::Arc;
+
 use std::io::{Read, Write};
 
 use super::*;
@@ -36,7 +38,8 @@ fn ticket() -> Ticket {
 }
 
 fn perform(f: Function, inputs: &[(&str, Value)]) -> Result<Returned, ActError> {
-    Functions::new([f]).perform_blocking(&call(inputs), 1, &ticket())
+    let made = Arc::new(Functions::new([f]));
+    crate::wait::block_on(made.perform_all(vec![(call(inputs), 1)], ticket(), None)).remove(0)
 }
 
 #[test]

@@ -45,7 +45,7 @@ pub fn run(a: &Arguments) -> Result<bool, Failure> {
     let bearer = Bearer::Speaker(Claims { site: site.clone(), session: a.session.clone(), role, expires: i64::MAX, by: String::new() });
     let keys = Keys::in_memory().map_err(|e| Failure::Other(e.to_string()))?;
     let config = Config { sites: vec![site], rule: a.place.rule(), ..Config::default() };
-    let service = Service::new(engine, keys, config);
+    let service = Service::new(engine, keys, config)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let mut output = std::io::stdout().lock();
     for line in std::io::stdin().lock().lines() {

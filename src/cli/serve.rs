@@ -39,11 +39,11 @@ pub struct Arguments {
     /// A proxy of one's own stands before it: requests come from where its X-Forwarded-For says.
     #[arg(long)]
     behind_proxy: bool,
-    /// How many requests are at work at once, each on a thread of its own.
-    #[arg(long, default_value_t = 64)]
-    threads: usize,
-    /// How many requests may be at work or wait for it; more are told to come back.
-    #[arg(long, default_value_t = 256)]
+    /// Threads that decide, and read and write the store; otherwise four a processor.
+    #[arg(long)]
+    threads: Option<usize>,
+    /// How many requests may be under way, those included that wait for a model or a function; more are told to come back.
+    #[arg(long, default_value_t = 4096)]
     queue: usize,
     /// How many connections there may be at once.
     #[arg(long, default_value_t = 4096)]
@@ -89,7 +89,7 @@ pub fn run(a: &Arguments) -> Result<bool, Failure> {
         listen: a.address,
         sites,
         rule: a.place.rule(),
-        threads: a.threads.max(1),
+        threads: a.threads.unwrap_or(usual.threads),
         queue: a.queue.max(1),
         connections: Connections { most: a.connections.max(1), drain: Duration::from_secs(a.drain), ..usual.connections },
         rates: Rates::of(a.rate),
@@ -98,7 +98,7 @@ pub fn run(a: &Arguments) -> Result<bool, Failure> {
         proxy: a.behind_proxy,
         ..usual
     };
-    let service = Service::new(engine, keys, config);
+    let service = Service::new(engine, keys, config)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let ready = |at: SocketAddr| {
         println!("listening on http://{at}");

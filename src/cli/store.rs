@@ -1,4 +1,4 @@
-//! `duologue store`: what an operator does to a store: end abandoned sessions, bring in changed files, copy, compare.
+//! `duologue store`: what an operator does to a store: end abandoned sessions, forget old ones, bring in changed files, copy, compare.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::term::Atom;
 /// Arguments of `store`.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  duologue store close --store shop.db --session c1\n  duologue store close --store shop.db --idle 120\n  duologue store rebase --store shop.db --domain drive_thru\n  duologue store copy shop.db postgres://db.example/duologue\n  duologue store check --store shop.db"
+    after_help = "Examples:\n  duologue store close --store shop.db --session c1\n  duologue store close --store shop.db --idle 120\n  duologue store rebase --store shop.db --domain drive_thru\n  duologue store copy shop.db postgres://db.example/duologue\n  duologue store prune --store shop.db --days 90\n  duologue store check --store shop.db"
 )]
 pub struct Arguments {
     #[command(subcommand)]
@@ -47,6 +47,18 @@ enum What {
         /// The store to copy into. What it has of the same logs already is not copied again.
         to: String,
     },
+    /// Forget what conversations said that ended long ago: their words, records and own facts. What they changed for others stays, with a SHA-256
+    /// of each record that went; then the tables are compared with the log.
+    Prune {
+        #[command(flatten)]
+        place: Place,
+        /// The site; otherwise all of the store.
+        #[arg(long)]
+        site: Option<String>,
+        /// Those that ended more than so many days ago. `close` ends abandoned ones.
+        #[arg(long)]
+        days: u32,
+    },
     /// Compare the tables with a fold of the log.
     Check {
         #[command(flatten)]
@@ -60,6 +72,7 @@ pub fn run(a: &Arguments) -> Result<bool, Failure> {
         What::Close { place, site, session, idle } => close(place, site, session.as_deref(), *idle),
         What::Rebase { place, site } => rebase(place, site),
         What::Copy { from, to } => copy(&*open_at(from, CommitRule::default())?, &*facts::open_store(to, CommitRule::default())?),
+        What::Prune { place, site, days } => prune(place, site.as_deref(), *days),
         What::Check { place } => check(&*open(place)?),
     }
 }
@@ -150,6 +163,16 @@ fn rebase(place: &Place, site: &str) -> Result<bool, Failure> {
         (n, false) => println!("{site}: {n} changes wait until no session is open; `duologue store close` ends abandoned ones"),
     }
     Ok(true)
+}
+
+fn prune(place: &Place, site: Option<&str>, days: u32) -> Result<bool, Failure> {
+    let store = open(place)?;
+    let before = place.options().clock.now().saturating_sub(i64::from(days) * 86_400_000);
+    for name in store.sites()?.iter().filter(|name| site.is_none_or(|s| *s == ***name)) {
+        let pruned = store.prune(name, before)?;
+        println!("{name}: {} turns of {} conversations forgotten", pruned.turns, pruned.sessions);
+    }
+    check(&*store)
 }
 
 /// Compares every site's tables with a fold of its log.

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::change::{Change, canonical, content_hash, difference};
 use super::fold::{SiteState, fact};
+use super::prune::{Pruned, kept};
 use super::rules::{self, Standing};
 use super::{
     Cause, Collected, CommitRule, Committed, Entry, Fact, Installed, Opened, Pending, Receipt, Result, Revision, SessionInfo, SessionKey, Snapshot, Store,
@@ -179,6 +180,24 @@ impl Store for MemoryStore {
             site.append(entry.at, entry.cause.clone(), entry.changes.clone(), entry.applied);
         }
         Ok(())
+    }
+
+    fn prune(&self, site: &str, before: i64) -> Result<Pruned> {
+        self.with(site, |s| {
+            let mut pruned = Pruned::default();
+            for ((session, epoch), life) in s.state.sessions.iter_mut().filter(|(_, l)| l.info.ended_at.is_some_and(|at| at < before)) {
+                let mut turns = 0;
+                for entry in s.log.iter_mut().filter(|e| e.turn().is_some_and(|t| t.session == *session && t.epoch == *epoch)) {
+                    if let Some((turn, changes)) = kept(site, entry) {
+                        (entry.cause, entry.changes) = (Cause::Turn(turn), changes);
+                        turns += 1;
+                    }
+                }
+                life.facts.clear();
+                pruned = Pruned { sessions: pruned.sessions + usize::from(turns > 0), turns: pruned.turns + turns };
+            }
+            Ok(pruned)
+        })
     }
 
     fn kb(&self, site: &str, version: u64) -> Result<Arc<Vec<Atom>>> {

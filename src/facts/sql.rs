@@ -15,8 +15,8 @@ use self::write::{Draft, Tx};
 use super::change::{Change, canonical, content_hash, difference};
 use super::rules::{self, Standing};
 use super::{
-    Cause, Collected, CommitRule, Committed, Entry, Fact, Installed, Moved, Opened, Pending, Receipt, Result, Revision, SessionInfo, SessionKey, Snapshot,
-    Store, StoreError, TurnCommit,
+    Cause, Collected, CommitRule, Committed, Entry, Fact, Installed, Moved, Opened, Pending, Pruned, Receipt, Result, Revision, SessionInfo, SessionKey,
+    Snapshot, Store, StoreError, TurnCommit,
 };
 use crate::ontology::Scope;
 use crate::term::{Atom, Name};
@@ -238,6 +238,18 @@ impl<D: Database> Store for SqlStore<D> {
             }
             Ok(())
         })
+    }
+
+    fn prune(&self, site: &str, before: i64) -> Result<Pruned> {
+        let mut pruned = Pruned::default();
+        loop {
+            // A few at a time: turns of the site that are under way wait for no more.
+            let some = self.write_site(site, |tx, _| tx.prune(site, before))?;
+            pruned = Pruned { sessions: pruned.sessions + some.sessions, turns: pruned.turns + some.turns };
+            if some.sessions == 0 {
+                return Ok(pruned);
+            }
+        }
     }
 
     fn kb(&self, site: &str, version: u64) -> Result<Arc<Vec<Atom>>> {

@@ -1,11 +1,11 @@
-//! A model for callers that are not async: exchanges run on one background runtime, so they may be awaited from any thread.
+//! A model for everybody in the process: exchanges run on the network's thread, so they may be awaited by any executor, or waited for by a thread.
 
 use std::ops::ControlFlow;
 use std::path::Path;
-use std::sync::{Arc, OnceLock, mpsc};
+use std::sync::Arc;
 use std::time::Instant;
 
-use tokio::runtime::{Builder, Runtime};
+use tokio::sync::mpsc;
 
 use super::config::ModelConfig;
 use super::cost::{Account, Ledger, Usage};
@@ -16,6 +16,7 @@ use super::replay::{Player, Recorder};
 use super::wire::Transport;
 use super::{ChatReply, ChatRequest, Embeddings, Model};
 use crate::conversation::Conversation;
+use crate::wait::{apart, block_on, network};
 
 /// A shared model, the runtime that serves it, and the account of what was used. Clones share all of it.
 #[derive(Clone, Debug)]
@@ -104,47 +105,51 @@ impl BlockingModel {
         self.model.name()
     }
 
+    /// One exchange.
+    pub async fn ask(&self, request: ChatRequest) -> Result<ChatReply, ModelError> {
+        let (model, until) = (self.model.clone(), self.until);
+        wait(async move { in_time(until, model.chat(&request)).await }).await
+    }
+
     /// One exchange; blocks the calling thread until it ends.
     pub fn chat(&self, request: ChatRequest) -> Result<ChatReply, ModelError> {
-        let model = self.model.clone();
-        let until = self.until;
-        wait(async move { in_time(until, model.chat(&request)).await })
+        block_on(self.ask(request))
     }
 
-    /// One vector per text.
+    /// One vector per text; blocks the calling thread.
     pub fn embed(&self, texts: Vec<String>) -> Result<Embeddings, ModelError> {
-        let model = self.model.clone();
-        let until = self.until;
-        wait(async move { in_time(until, model.embed(&texts)).await })
+        let (model, until) = (self.model.clone(), self.until);
+        block_on(wait(async move { in_time(until, model.embed(&texts)).await }))
     }
 
-    /// One streamed exchange; `on_text` runs on the calling thread.
-    pub fn stream(&self, request: ChatRequest, on_text: &mut dyn FnMut(&str) -> ControlFlow<()>) -> Result<ChatReply, ModelError> {
-        let model = self.model.clone();
-        let until = self.until;
-        let (pieces, received) = mpsc::channel::<String>();
-        let (done, outcome) = mpsc::channel();
-        runtime()?.spawn(async move {
+    /// One streamed exchange on the calling thread.
+    pub fn stream(&self, request: ChatRequest, on_text: OnPiece<'_>) -> Result<ChatReply, ModelError> {
+        block_on(self.streaming(request, on_text))
+    }
+
+    /// One streamed exchange; `on_text` runs where this is awaited.
+    pub async fn streaming(&self, request: ChatRequest, on_text: OnPiece<'_>) -> Result<ChatReply, ModelError> {
+        let (model, until) = (self.model.clone(), self.until);
+        let (pieces, mut received) = mpsc::unbounded_channel::<String>();
+        let exchange = network().map_err(|e| ModelError::Config(e.to_owned()))?.spawn(async move {
             // The receiver hangs up to stop the stream: the next piece then finds nobody.
             let mut hand_on = move |piece: &str| match pieces.send(piece.to_owned()) {
                 Ok(()) => ControlFlow::Continue(()),
                 Err(_) => ControlFlow::Break(()),
             };
-            let _ = done.send(in_time(until, model.stream(&request, &mut hand_on)).await);
+            in_time(until, model.stream(&request, &mut hand_on)).await
         });
-        let mut stopped = false;
-        for piece in received {
+        while let Some(piece) = received.recv().await {
             if on_text(&piece).is_break() {
-                stopped = true;
-                break;
+                return Err(ModelError::Stopped);
             }
         }
-        if stopped {
-            return Err(ModelError::Stopped);
-        }
-        outcome.recv().map_err(|_| lost())?
+        exchange.await.map_err(|_| lost())?
     }
 }
+
+/// What receives the pieces of a streamed exchange.
+pub type OnPiece<'a> = &'a mut (dyn FnMut(&str) -> ControlFlow<()> + Send);
 
 /// What comes of an exchange that ends in time; one that does not is given up.
 async fn in_time<T>(until: Option<Instant>, exchange: impl Future<Output = Result<T, ModelError>>) -> Result<T, ModelError> {
@@ -153,23 +158,10 @@ async fn in_time<T>(until: Option<Instant>, exchange: impl Future<Output = Resul
     tokio::time::timeout(limit, exchange).await.unwrap_or(Err(ModelError::TimedOut { stage: Stage::Total, limit }))
 }
 
-fn wait<T: Send + 'static>(future: impl Future<Output = Result<T, ModelError>> + Send + 'static) -> Result<T, ModelError> {
-    let (done, outcome) = mpsc::channel();
-    runtime()?.spawn(async move {
-        let _ = done.send(future.await);
-    });
-    outcome.recv().map_err(|_| lost())?
+async fn wait<T: Send + 'static>(future: impl Future<Output = Result<T, ModelError>> + Send + 'static) -> Result<T, ModelError> {
+    apart(future).await.unwrap_or_else(|| Err(lost()))
 }
 
 fn lost() -> ModelError {
     ModelError::Unreachable("the exchange was abandoned".into())
-}
-
-/// One worker thread serves all models of the process: exchanges wait for the network, they do not compute.
-fn runtime() -> Result<&'static Runtime, ModelError> {
-    static RUNTIME: OnceLock<Result<Runtime, String>> = OnceLock::new();
-    RUNTIME
-        .get_or_init(|| Builder::new_multi_thread().worker_threads(1).thread_name("duologue-model").enable_all().build().map_err(|e| e.to_string()))
-        .as_ref()
-        .map_err(|e| ModelError::Config(e.clone()))
 }

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use futures_util::future::BoxFuture;
 use serde::Deserialize;
 
 use super::templates::bank::Banked;
 use super::templates::{Sentence, Templates};
-use super::{Account, By, Held, Render, Say, Tone, Worded};
+use super::{Account, By, Held, OnSentence, Render, Say, Tone, Worded};
 use crate::conversation::Conversation;
 use crate::llm::{BlockingModel, ChatRequest, Message, ModelError, Shape};
 use crate::term::Atom;
@@ -24,29 +25,29 @@ impl BankRender {
         Self { bank: Arc::new(templates.varied()), rest }
     }
 
-    /// The sentences in their order; those that the bank lacks are said by `ask` at the place of the first of them.
-    fn said(
-        &self,
-        says: &[Say],
-        tone: &Tone,
-        on_sentence: &mut dyn FnMut(&str),
-        ask: impl FnOnce(&dyn Render, &[Say], &mut dyn FnMut(&str)) -> Worded,
-    ) -> Worded {
+    /// The sentences in their order; those that the bank lacks are said by the other renderer at the place of the first of them.
+    async fn said<'a>(&'a self, says: &'a [Say], tone: &'a Tone, mut on_sentence: Option<OnSentence<'a>>) -> Worded {
         let sentences = self.bank.sentences(says, tone);
         let held = sentences.iter().filter(|s| s.banked).count();
         let lacking: Vec<&Sentence> = sentences.iter().filter(|s| !s.banked).collect();
         let more: Vec<Say> = says.iter().enumerate().filter(|(i, _)| lacking.iter().any(|s| s.of.contains(i))).map(|(_, say)| say.clone()).collect();
         let bank = Some(Held { sentences: held, of: sentences.len() });
         if held == 0 {
-            return Worded { bank, ..ask(&*self.rest, says, on_sentence) };
+            return Worded { bank, ..self.rest.saying(says, tone, on_sentence).await };
         }
-        let (mut ask, mut worded, mut text) = (Some(ask), Worded { by: By::Bank, ..Worded::default() }, vec![]);
+        let (mut asked, mut worded, mut text) = (false, Worded { by: By::Bank, ..Worded::default() }, vec![]);
         for sentence in &sentences {
             if sentence.banked {
-                on_sentence(&sentence.text);
+                if let Some(hand_on) = &mut on_sentence {
+                    hand_on(&sentence.text);
+                }
                 text.push(sentence.text.clone());
-            } else if let Some(ask) = ask.take() {
-                worded = ask(&*self.rest, &more, on_sentence);
+            } else if !std::mem::replace(&mut asked, true) {
+                let saying = match &mut on_sentence {
+                    Some(hand_on) => self.rest.saying(&more, tone, Some(&mut **hand_on)),
+                    None => self.rest.saying(&more, tone, None),
+                };
+                worded = saying.await;
                 text.push(worded.text.clone());
             }
         }
@@ -59,12 +60,8 @@ impl Render for BankRender {
         self.word(says, tone).text
     }
 
-    fn word(&self, says: &[Say], tone: &Tone) -> Worded {
-        self.said(says, tone, &mut |_| {}, |rest, more, _| rest.word(more, tone))
-    }
-
-    fn stream(&self, says: &[Say], tone: &Tone, on_sentence: &mut dyn FnMut(&str)) -> Worded {
-        self.said(says, tone, on_sentence, |rest, more, hand_on| rest.stream(more, tone, hand_on))
+    fn saying<'a>(&'a self, says: &'a [Say], tone: &'a Tone, on_sentence: Option<OnSentence<'a>>) -> BoxFuture<'a, Worded> {
+        Box::pin(self.said(says, tone, on_sentence))
     }
 
     fn over(&self, facts: &[Atom]) -> Option<Arc<dyn Render>> {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use futures_util::future::BoxFuture;
 use minijinja::{Environment, UndefinedBehavior, context};
 use serde::Serialize;
 use serde_json::Value;
@@ -12,11 +13,12 @@ use serde_json::Value;
 pub use super::By;
 use super::faithful::scan::take_sentences;
 use super::faithful::{Faithful, Violation};
-use super::{Account, Exchange, Render, Say, Tone, Worded};
+use super::{Account, Exchange, OnSentence, Render, Say, Tone, Worded};
 use crate::conversation::Conversation;
 use crate::llm::{BlockingModel, ChatRequest, Message, ModelError, Usage};
 use crate::term::{Atom, Term};
 use crate::text::{CURRENCIES, shown};
+use crate::wait::block_on;
 
 /// A reply may be this much longer than its draft, in characters, beside a fixed allowance.
 const LONGER: usize = 2;
@@ -153,85 +155,20 @@ impl LlmRender {
 
     /// The reply as a whole, with what led to it.
     pub fn compose(&self, says: &[Say], tone: &Tone) -> Rendering {
-        let draft = self.template.render(says, tone);
-        self.attempts(draft, tone, |this, rendering, request| {
-            let reply = this.model.until(tone.until).chat(request.clone()).inspect_err(|e| rendering.usage += this.model.lost(&request, 0, e))?;
-            rendering.usage += reply.usage;
-            let text = tidy(&shown(&reply.text, CURRENCIES));
-            let verdict =
-                if text.chars().count() > room(&rendering.template) { Err(Violation::Length) } else { this.faithful.check(&text, says, tone, &*this.template) };
-            Ok((text, verdict, false))
-        })
+        block_on(self.composing(says, tone, None))
     }
 
     /// The reply in sentences as they are checked; what is handed on is final. The rendering's text is all of it together.
-    pub fn stream(&self, says: &[Say], tone: &Tone, on_sentence: &mut dyn FnMut(&str)) -> Rendering {
-        let draft = self.template.render(says, tone);
-        let rendering = self.attempts(draft, tone, |this, rendering, request| {
-            let mut checker = this.faithful.checker(says, tone, &*this.template);
-            let (mut open, mut released, mut length) = (String::new(), Vec::new(), 0);
-            let room = room(&rendering.template);
-            let outcome = this.model.until(tone.until).stream(request.clone(), &mut |piece| {
-                // A quotation mark around the whole is no part of what is said.
-                let piece = shown(piece, CURRENCIES);
-                open.push_str(if length == 0 { piece.trim_start_matches(['"', ' ']) } else { &piece });
-                length += piece.chars().count();
-                for sentence in take_sentences(&mut open) {
-                    for checked in checker.add(&sentence) {
-                        on_sentence(&checked);
-                        released.push(checked);
-                    }
-                }
-                if checker.failed() || length > room { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-            });
-            match &outcome {
-                Ok(reply) => {
-                    rendering.usage += reply.usage;
-                    let last = if open.matches('"').count() == 1 { open.trim().trim_end_matches('"') } else { open.trim() };
-                    for checked in if last.is_empty() { vec![] } else { checker.add(last) } {
-                        on_sentence(&checked);
-                        released.push(checked);
-                    }
-                }
-                // The provider tells what a stream used at its end only.
-                Err(error) => rendering.usage += this.model.lost(&request, length, error),
-            }
-            let rest = checker.rest();
-            let verdict = if length > room { Err(Violation::Length) } else { checker.finish() };
-            match (outcome, released.is_empty()) {
-                (Err(error), true) if error != ModelError::Stopped => Err(error),
-                (_, true) => Ok((String::new(), verdict.and(Err(Violation::Empty)), false)),
-                (Ok(_), false) if verdict.is_ok() => Ok((released.join(" "), Ok(()), false)),
-                // Sentences went out already: the template says what is left.
-                (outcome, false) => {
-                    if let Some(error) = outcome.err().filter(|e| *e != ModelError::Stopped) {
-                        rendering.failed(&error);
-                    }
-                    rendering.violations.extend(verdict.err());
-                    if !rest.is_empty() {
-                        on_sentence(&rest);
-                        released.push(rest);
-                    }
-                    Ok((released.join(" "), Ok(()), true))
-                }
-            }
-        });
-        if rendering.by == By::Template && !rendering.text.is_empty() {
-            on_sentence(&rendering.text);
-        }
-        rendering
+    pub fn stream(&self, says: &[Say], tone: &Tone, on_sentence: OnSentence<'_>) -> Rendering {
+        block_on(self.composing(says, tone, Some(on_sentence)))
     }
 
-    /// One text, one retry, then the template. `ask` gives a text, the verdict on it, and whether the template finished it.
-    fn attempts(
-        &self,
-        draft: String,
-        tone: &Tone,
-        mut ask: impl FnMut(&Self, &mut Rendering, ChatRequest) -> Result<(String, Result<(), Violation>, bool), ModelError>,
-    ) -> Rendering {
+    /// The reply, as a whole or in sentences.
+    async fn composing(&self, says: &[Say], tone: &Tone, mut on_sentence: Option<OnSentence<'_>>) -> Rendering {
+        let draft = self.template.render(says, tone);
         let mut rendering = Rendering { text: draft.clone(), template: draft, ..Rendering::default() };
         let started = Instant::now();
-        let outcome = if rendering.template.trim().is_empty() { Ok(()) } else { self.two_rounds(tone, &mut rendering, &mut ask) };
+        let outcome = if rendering.template.trim().is_empty() { Ok(()) } else { self.two_rounds(says, tone, &mut rendering, &mut on_sentence).await };
         if let Err(error) = outcome {
             rendering.failed(&error);
         }
@@ -243,15 +180,14 @@ impl LlmRender {
         if let Some(observer) = &self.observer {
             observer(&rendering);
         }
+        if let Some(on_sentence) = on_sentence.filter(|_| rendering.by == By::Template && !rendering.text.is_empty()) {
+            on_sentence(&rendering.text);
+        }
         rendering
     }
 
-    fn two_rounds(
-        &self,
-        tone: &Tone,
-        rendering: &mut Rendering,
-        ask: &mut impl FnMut(&Self, &mut Rendering, ChatRequest) -> Result<(String, Result<(), Violation>, bool), ModelError>,
-    ) -> Result<(), ModelError> {
+    /// One text, one retry; an error leaves it to the template.
+    async fn two_rounds(&self, says: &[Say], tone: &Tone, rendering: &mut Rendering, on_sentence: &mut Option<OnSentence<'_>>) -> Result<(), ModelError> {
         self.model.admit(&tone.conversation)?;
         let turn = self.prompts.fill("render_turn", context!(draft => Value::from(rendering.template.as_str()).to_string()))?;
         // A token has about four characters; twice that is room enough for a long draft.
@@ -259,7 +195,10 @@ impl LlmRender {
         let max_tokens = tokens.max(self.model.model().limits().reply_tokens);
         let mut request = ChatRequest { prefix: self.prompts.prefix.clone(), messages: vec![Message::user(turn)], shape: None, max_tokens };
         for by in [By::Model, By::Retry] {
-            let (text, verdict, finished) = ask(self, rendering, request.clone())?;
+            let Attempt { text, verdict, finished } = match on_sentence {
+                None => self.whole(says, tone, rendering, request.clone()).await?,
+                Some(hand_on) => self.in_sentences(says, tone, rendering, request.clone(), &mut **hand_on).await?,
+            };
             match verdict {
                 Ok(()) => {
                     rendering.text = text;
@@ -276,6 +215,84 @@ impl LlmRender {
         }
         Ok(())
     }
+
+    async fn whole(&self, says: &[Say], tone: &Tone, rendering: &mut Rendering, request: ChatRequest) -> Result<Attempt, ModelError> {
+        let reply = self.model.until(tone.until).ask(request.clone()).await.inspect_err(|e| rendering.usage += self.model.lost(&request, 0, e))?;
+        rendering.usage += reply.usage;
+        let text = tidy(&shown(&reply.text, CURRENCIES));
+        let verdict =
+            if text.chars().count() > room(&rendering.template) { Err(Violation::Length) } else { self.faithful.check(&text, says, tone, &*self.template) };
+        Ok(Attempt { text, verdict, finished: false })
+    }
+
+    async fn in_sentences(
+        &self,
+        says: &[Say],
+        tone: &Tone,
+        rendering: &mut Rendering,
+        request: ChatRequest,
+        on_sentence: OnSentence<'_>,
+    ) -> Result<Attempt, ModelError> {
+        let mut checker = self.faithful.checker(says, tone, &*self.template);
+        let (mut open, mut released, mut length) = (String::new(), Vec::new(), 0);
+        let room = room(&rendering.template);
+        let model = self.model.until(tone.until);
+        let outcome = model
+            .streaming(request.clone(), &mut |piece| {
+                // A quotation mark around the whole is no part of what is said.
+                let piece = shown(piece, CURRENCIES);
+                open.push_str(if length == 0 { piece.trim_start_matches(['"', ' ']) } else { &piece });
+                length += piece.chars().count();
+                for sentence in take_sentences(&mut open) {
+                    for checked in checker.add(&sentence) {
+                        on_sentence(&checked);
+                        released.push(checked);
+                    }
+                }
+                if checker.failed() || length > room { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            })
+            .await;
+        match &outcome {
+            Ok(reply) => {
+                rendering.usage += reply.usage;
+                let last = if open.matches('"').count() == 1 { open.trim().trim_end_matches('"') } else { open.trim() };
+                for checked in if last.is_empty() { vec![] } else { checker.add(last) } {
+                    on_sentence(&checked);
+                    released.push(checked);
+                }
+            }
+            // The provider tells what a stream used at its end only.
+            Err(error) => rendering.usage += self.model.lost(&request, length, error),
+        }
+        let rest = checker.rest();
+        let verdict = if length > room { Err(Violation::Length) } else { checker.finish() };
+        let (text, verdict, finished) = match (outcome, released.is_empty()) {
+            (Err(error), true) if error != ModelError::Stopped => return Err(error),
+            (_, true) => (String::new(), verdict.and(Err(Violation::Empty)), false),
+            (Ok(_), false) if verdict.is_ok() => (released.join(" "), Ok(()), false),
+            // Sentences went out already: the template says what is left.
+            (outcome, false) => {
+                if let Some(error) = outcome.err().filter(|e| *e != ModelError::Stopped) {
+                    rendering.failed(&error);
+                }
+                rendering.violations.extend(verdict.err());
+                if !rest.is_empty() {
+                    on_sentence(&rest);
+                    released.push(rest);
+                }
+                (released.join(" "), Ok(()), true)
+            }
+        };
+        Ok(Attempt { text, verdict, finished })
+    }
+}
+
+/// What came of asking a model once.
+struct Attempt {
+    text: String,
+    verdict: Result<(), Violation>,
+    /// Whether the template finished it.
+    finished: bool,
 }
 
 /// How many characters a model may use for a draft.
@@ -307,15 +324,11 @@ impl LlmRender {
 
 impl Render for LlmRender {
     fn render(&self, says: &[Say], tone: &Tone) -> String {
-        self.compose(says, tone).text
+        self.word(says, tone).text
     }
 
-    fn word(&self, says: &[Say], tone: &Tone) -> Worded {
-        self.worded(self.compose(says, tone))
-    }
-
-    fn stream(&self, says: &[Say], tone: &Tone, on_sentence: &mut dyn FnMut(&str)) -> Worded {
-        self.worded(Self::stream(self, says, tone, on_sentence))
+    fn saying<'a>(&'a self, says: &'a [Say], tone: &'a Tone, on_sentence: Option<OnSentence<'a>>) -> BoxFuture<'a, Worded> {
+        Box::pin(async move { self.worded(self.composing(says, tone, on_sentence).await) })
     }
 
     fn over(&self, facts: &[Atom]) -> Option<Arc<dyn Render>> {

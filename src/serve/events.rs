@@ -14,7 +14,7 @@ use super::Service;
 use super::access::Bearer;
 use super::error::ApiError;
 use super::turns::event;
-use crate::facts::Change;
+use crate::facts::{Change, Moved};
 use crate::ontology::Scope;
 use crate::turn::TurnRecord;
 
@@ -44,10 +44,22 @@ impl Events {
         sites.entry(site.to_owned()).or_insert_with(|| broadcast::channel(BACKLOG).0).clone()
     }
 
+    /// The site's listeners, if there are any.
+    fn listening(&self, site: &str) -> Option<broadcast::Sender<Happened>> {
+        self.sites.lock().unwrap_or_else(PoisonError::into_inner).get(site).cloned()
+    }
+
+    /// Tells that shared facts or the menu moved, on whichever node.
+    fn moved(&self, moved: &Moved) {
+        if let Some(site) = self.listening(&moved.site) {
+            let data = json!({ "kb_version": moved.kb_head, "shared_revision": moved.shared_revision });
+            let _ = site.send(Happened { name: "moved", session: String::new(), public: true, data });
+        }
+    }
+
     /// Tells of a turn that was taken.
     pub fn turn(&self, record: &TurnRecord) {
-        let known = self.sites.lock().unwrap_or_else(PoisonError::into_inner).get(&record.site).cloned();
-        let Some(site) = known else { return };
+        let Some(site) = self.listening(&record.site) else { return };
         let changed: Vec<&Change> = record.effects.iter().filter(|c| c.scope != Scope::Session).collect();
         if !changed.is_empty() {
             let data = json!({ "changes": changed, "role": record.role, "turn": record.turn, "at": record.at });
@@ -56,6 +68,26 @@ impl Events {
         let data = json!({ "session": record.session, "role": record.role, "turn": record.turn, "said": record.said, "predicates": record.predicates,
             "text": record.text, "ended": record.ended, "at": record.at });
         let _ = site.send(Happened { name: "turn", session: record.session.clone(), public: false, data });
+    }
+}
+
+/// Hands on what the store tells of other nodes, until the service ends.
+pub async fn hear(service: Arc<Service>) {
+    let Some(moves) = service.engine.store().moves() else { return };
+    let all = stream::unfold(moves, |mut moves| async move {
+        match moves.recv().await {
+            Ok(moved) => Some((Some(moved), moves)),
+            Err(RecvError::Lagged(_)) => Some((None, moves)),
+            Err(RecvError::Closed) => None,
+        }
+    });
+    let told = all.for_each(|moved| {
+        moved.iter().for_each(|moved| service.events.moved(moved));
+        std::future::ready(())
+    });
+    tokio::select! {
+        () = told => {}
+        () = service.stopped() => {}
     }
 }
 

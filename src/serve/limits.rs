@@ -57,39 +57,28 @@ impl Limits {
     }
 }
 
-/// The turns of each conversation that are under way, in the order in which they came.
+/// How many turns of each conversation are under way.
 #[derive(Clone, Default)]
 pub struct UnderWay {
-    counts: Arc<Mutex<HashMap<String, (usize, Gate)>>>,
+    counts: Arc<Mutex<HashMap<String, usize>>>,
 }
-
-/// Lets one turn of a conversation through after the other; who waits for it holds no thread.
-type Gate = Arc<tokio::sync::Mutex<()>>;
 
 /// One turn under way.
 pub struct Underway {
     of: UnderWay,
     session: String,
-    gate: Gate,
-}
-
-impl Underway {
-    /// Waits for the turns that came before.
-    pub async fn turn(&self) -> tokio::sync::OwnedMutexGuard<()> {
-        self.gate.clone().lock_owned().await
-    }
 }
 
 impl UnderWay {
     /// One more, unless there are as many as may be.
     pub fn enter(&self, session: &str, most: usize) -> Option<Underway> {
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
-        let (count, gate) = counts.entry(session.to_owned()).or_default();
+        let count = counts.entry(session.to_owned()).or_default();
         if *count >= most {
             return None;
         }
         *count += 1;
-        Some(Underway { of: self.clone(), session: session.to_owned(), gate: gate.clone() })
+        Some(Underway { of: self.clone(), session: session.to_owned() })
     }
 }
 
@@ -97,8 +86,8 @@ impl Drop for Underway {
     fn drop(&mut self) {
         let mut counts = self.of.counts.lock().unwrap_or_else(PoisonError::into_inner);
         if let Entry::Occupied(mut count) = counts.entry(std::mem::take(&mut self.session)) {
-            count.get_mut().0 -= 1;
-            if count.get().0 == 0 {
+            *count.get_mut() -= 1;
+            if *count.get() == 0 {
                 count.remove();
             }
         }

@@ -15,7 +15,6 @@ use futures_util::{Stream, StreamExt, stream};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
-use tracing::dispatcher;
 
 use super::Service;
 use super::access::Bearer;
@@ -87,8 +86,8 @@ impl Service {
         let crowded = || ApiError { message: "too many turns of this session are under way".to_owned(), ..ApiError::busy() };
         let queued = self.under_way.enter(&place.key.session, self.config.session_queue).ok_or_else(crowded)?;
         let began = Instant::now();
-        let first = queued.turn().await;
-        let taken = self.work(move |service| {
+        let service = self.clone();
+        let taken = self.begin(async move {
             let Say { words, request, why } = say;
             let said = match &words {
                 Words::Text(text) => Said::Text(text),
@@ -99,17 +98,16 @@ impl Service {
                     let _ = sentences.send(sentence.to_owned());
                 }
             };
-            let _ = Shares::taken();
-            let record =
-                dispatcher::with_default(&service.shares, || place.engine.turn_streaming(&place.key, &place.role, &said, request.as_deref(), &mut hand_on));
-            let times = record.as_ref().ok().map(|r| service.times.keep(r, Shares::taken(), began.elapsed()));
+            let turn = place.engine.take(&place.key, &place.role, &said, request.as_deref(), Some(&mut hand_on));
+            let (record, parts) = Shares::of(&service.shares, turn).await;
+            let times = record.as_ref().ok().map(|r| service.times.keep(r, parts, began.elapsed()));
             service.counts.turn(began.elapsed(), record.as_ref().ok());
             if let (Ok(record), false) = (&record, place.branch) {
                 service.events.turn(record);
             }
-            drop((first, queued));
+            drop(queued);
             record.map(|r| {
-                let mut out = answer(service, &place, &r, why, began.elapsed().as_millis());
+                let mut out = answer(&service, &place, &r, why, began.elapsed().as_millis());
                 if let Some(map) = out.as_object_mut() {
                     map.insert("times".into(), json!(times));
                 }

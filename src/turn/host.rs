@@ -9,6 +9,8 @@ mod sites;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use tracing::Instrument;
+
 use super::audit::{self, Auditor};
 use super::bases::Bases;
 use super::calls::{Came, Intent};
@@ -22,9 +24,10 @@ use crate::facts::{Committed, Entry, Fact, Opened, SessionKey, Snapshot, Store, 
 use crate::ir::guard::Guard;
 use crate::ontology::Arrived;
 use crate::reason::{Base, Outcome, ReasonError, Reasoner};
-use crate::render::{Render, Say, Tone};
+use crate::render::{OnSentence, Render, Say, Tone};
 use crate::term::Atom;
 use crate::understand::{Context, Heard, Understand};
+use crate::wait::{block_on, pause};
 
 use order::Order;
 use sites::{Sites, Translators};
@@ -42,7 +45,7 @@ pub struct Engine {
     pub(super) store: Arc<dyn Store>,
     understand: Option<Arc<dyn Understand>>,
     render: Option<Arc<dyn Render>>,
-    functions: Functions,
+    functions: Arc<Functions>,
     pub(super) options: Options,
     bases: Bases,
     sites: Sites,
@@ -98,7 +101,7 @@ struct Made {
 impl Engine {
     /// An engine for a domain on a store; its functions are answered by their stand-ins.
     pub fn new(domain: Domain, store: Arc<dyn Store>) -> Self {
-        let functions = Functions::of(&domain.ontology);
+        let functions = Arc::new(Functions::of(&domain.ontology));
         Self {
             domain: Arc::new(domain),
             store,
@@ -131,7 +134,7 @@ impl Engine {
     /// The same with other targets of its functions.
     #[must_use]
     pub fn with_functions(mut self, functions: Functions) -> Self {
-        self.functions = functions;
+        self.functions = Arc::new(functions);
         self
     }
 
@@ -170,67 +173,85 @@ impl Engine {
     /// Takes one turn. Each of its rounds happens or does not; a turn without calls has one. `request` names it for its sender: sent twice, it is
     /// taken once. A turn of the session that broke off between a call and its result is ended first.
     pub fn turn(&self, key: &SessionKey, role: &str, said: &Said<'_>, request: Option<&str>) -> Result<TurnRecord, TurnError> {
-        self.turn_of(&self.speaker(key, role)?, said, request, None)
+        block_on(self.take(key, role, said, request, None))
     }
 
-    /// The same for a caller that takes turns side by side and has an order in which they are decided.
-    pub fn turn_through(&self, gate: &dyn Gate, key: &SessionKey, role: &str, said: &Said<'_>, request: Option<&str>) -> Result<TurnRecord, TurnError> {
-        self.turn_of(&Speaker { gate: Some(gate), ..self.speaker(key, role)? }, said, request, None)
-    }
-
-    /// The same as `turn`, with the reply handed on in parts as they become safe to say; joined by blanks they are the record's text.
-    pub fn turn_streaming(
+    /// The same, awaited: while it waits for a model, a function or the turn before it, it holds no thread. Between two waits it computes and reads
+    /// and writes the store, so it belongs on threads that are there for that. With `on_sentence` the reply is handed on in parts as they become
+    /// safe to say; joined by blanks they are the record's text.
+    pub async fn take(
         &self,
         key: &SessionKey,
         role: &str,
         said: &Said<'_>,
         request: Option<&str>,
-        on_sentence: &mut dyn FnMut(&str),
+        on_sentence: Option<OnSentence<'_>>,
     ) -> Result<TurnRecord, TurnError> {
+        let speaker = self.speaker(key, role)?;
+        let Some(on_sentence) = on_sentence else { return self.turn_of(&speaker, said, request, None).await };
         let mut spoke = false;
         let mut hand_on = |sentence: &str| {
             spoke = true;
             on_sentence(sentence);
         };
-        let record = self.turn_of(&self.speaker(key, role)?, said, request, Some(&mut hand_on))?;
+        let record = self.turn_of(&speaker, said, request, Some(&mut hand_on)).await?;
         if !spoke && !record.text.is_empty() {
             on_sentence(&record.text);
         }
         Ok(record)
     }
 
+    /// The same for a caller that takes turns side by side and has an order in which they are decided.
+    pub fn turn_through(&self, gate: &dyn Gate, key: &SessionKey, role: &str, said: &Said<'_>, request: Option<&str>) -> Result<TurnRecord, TurnError> {
+        block_on(self.turn_of(&Speaker { gate: Some(gate), ..self.speaker(key, role)? }, said, request, None))
+    }
+
+    /// The same as `turn`, with the reply handed on in parts.
+    pub fn turn_streaming(
+        &self,
+        key: &SessionKey,
+        role: &str,
+        said: &Said<'_>,
+        request: Option<&str>,
+        on_sentence: OnSentence<'_>,
+    ) -> Result<TurnRecord, TurnError> {
+        block_on(self.take(key, role, said, request, Some(on_sentence)))
+    }
+
     /// Ends the session's turn that another process left with a call under way, if there is one.
     pub fn resume(&self, key: &SessionKey, role: &str) -> Result<Option<TurnRecord>, TurnError> {
         let speaker = self.speaker(key, role)?;
-        let _due = self.due(&speaker)?;
-        let snapshot = self.begin(key, role, None)?;
-        self.end_broken_off(&speaker, &snapshot)
+        block_on(async {
+            let _due = self.due(&speaker).await?;
+            let snapshot = self.begin(key, role, None)?;
+            self.end_broken_off(&speaker, &snapshot).await
+        })
     }
 
-    fn turn_of(
+    async fn turn_of(
         &self,
         speaker: &Speaker<'_>,
         said: &Said<'_>,
         request: Option<&str>,
-        mut on_sentence: Option<&mut dyn FnMut(&str)>,
+        mut on_sentence: Option<OnSentence<'_>>,
     ) -> Result<TurnRecord, TurnError> {
         let Speaker { key, role, .. } = *speaker;
-        let _due = self.due(speaker)?;
+        let _due = self.due(speaker).await?;
         let mut snapshot = self.begin(key, role, request)?;
         if let Some(before) = &snapshot.answered {
             // Its turn may have broken off between a call and its result.
             let now = self.begin(key, role, None)?;
-            self.end_in_turn(speaker, &now)?;
+            self.end_in_turn(speaker, &now).await?;
             return self.answer_of(key, before);
         }
-        let left = self.end_in_turn(speaker, &snapshot)?.map(|record| record.text).filter(|text| !text.is_empty());
+        let left = self.end_in_turn(speaker, &snapshot).await?.map(|record| record.text).filter(|text| !text.is_empty());
         if snapshot.has_calls() {
             snapshot = self.begin(key, role, request)?;
         }
         if let (Some(text), Some(hand_on), Some(_)) = (&left, &mut on_sentence, &self.render) {
             hand_on(text);
         }
-        let going = self.listen(speaker, said, &snapshot)?.answering(&snapshot.opened);
+        let going = self.listen(speaker, said, &snapshot).await?.answering(&snapshot.opened);
         let snapshot = match speaker.gate {
             None => Some(snapshot),
             Some(gate) => {
@@ -239,15 +260,15 @@ impl Engine {
                 None
             }
         };
-        let mut record = self.rounds(speaker, going, snapshot, request, on_sentence)?;
+        let mut record = self.rounds(speaker, going, snapshot, request, on_sentence).await?;
         if let Some(text) = left {
             record.text = [text, std::mem::take(&mut record.text)].join(" ").trim_end().to_owned();
         }
         Ok(record)
     }
 
-    fn due(&self, speaker: &Speaker<'_>) -> Result<order::Due<'_>, TurnError> {
-        self.order.enter(speaker.key, speaker.until).ok_or_else(|| self.over_time("it waited for the turn before it"))
+    async fn due(&self, speaker: &Speaker<'_>) -> Result<order::Due<'_>, TurnError> {
+        self.order.enter(speaker.key, speaker.until).await.ok_or_else(|| self.over_time("it waited for the turn before it"))
     }
 
     fn over_time(&self, what: &'static str) -> TurnError {
@@ -261,17 +282,17 @@ impl Engine {
     }
 
     /// Rounds until nothing is left to do but wait, and then the reply.
-    fn rounds(
+    async fn rounds(
         &self,
         speaker: &Speaker<'_>,
         mut going: Going,
         mut snapshot: Option<Snapshot>,
         request: Option<&str>,
-        on_sentence: Option<&mut dyn FnMut(&str)>,
+        on_sentence: Option<OnSentence<'_>>,
     ) -> Result<TurnRecord, TurnError> {
         let mut why = vec![];
         loop {
-            let mut made = match self.round(speaker, &going, snapshot.take(), request) {
+            let mut made = match self.round(speaker, &going, snapshot.take(), request).await {
                 Ok(Done::Before(entry)) => return self.answer_of(speaker.key, &entry),
                 Ok(Done::Taken(made)) => made,
                 Err(e) => return Err(self.give_up(speaker, going, e)),
@@ -283,11 +304,11 @@ impl Engine {
             let Some(ticket) = made.ticket.take().filter(|_| !made.calls.is_empty()) else {
                 made.record.why = why;
                 made.tone.until = speaker.until.0;
-                return Ok(self.say(*made, going.heard, on_sentence));
+                return Ok(self.say(*made, going.heard, on_sentence).await);
             };
-            going.came = self.perform(&made.calls, &ticket, speaker.until);
+            going.came = self.perform(&made.calls, &ticket, speaker.until).await;
             going.rounds = made.record.rounds;
-            snapshot = match self.settle_conditions(speaker, &mut going) {
+            snapshot = match self.settle_conditions(speaker, &mut going).await {
                 Ok(snapshot) => snapshot,
                 Err(e) => return Err(self.give_up(speaker, going, e)),
             };
@@ -295,7 +316,7 @@ impl Engine {
     }
 
     /// One round, decided and committed; decided again when another writer was faster.
-    fn round(&self, speaker: &Speaker<'_>, going: &Going, mut snapshot: Option<Snapshot>, request: Option<&str>) -> Result<Done, TurnError> {
+    async fn round(&self, speaker: &Speaker<'_>, going: &Going, mut snapshot: Option<Snapshot>, request: Option<&str>) -> Result<Done, TurnError> {
         let Speaker { key, role, until, .. } = *speaker;
         // The first round's commit carries the request's name: from it on, the request is taken.
         let request = request.filter(|_| going.rounds.is_empty());
@@ -355,7 +376,7 @@ impl Engine {
                 Err(e) if e.is_stale() && tries < MAX_TRIES => {
                     tries += 1;
                     // The other writer is let through; the pause differs from process to process.
-                    std::thread::sleep(Duration::from_micros(tries * 200 + u64::from(std::process::id() % 500)));
+                    pause(Duration::from_micros(tries * 200 + u64::from(std::process::id() % 500))).await;
                 }
                 Err(e) => return Err(e.into()),
             }
@@ -373,11 +394,9 @@ impl Engine {
     }
 
     /// Makes the calls of a committed round.
-    fn perform(&self, calls: &[Intent], ticket: &Ticket, until: Deadline) -> Vec<Came> {
-        let made: Vec<_> = calls.iter().map(Intent::call).collect();
-        let placed: Vec<_> = made.iter().zip(calls).map(|(call, i)| (call, usize::try_from(i.place).unwrap_or_default())).collect();
-        let _span = tracing::debug_span!("act").entered();
-        let results = self.functions.perform_all(&placed, ticket, until.0);
+    async fn perform(&self, calls: &[Intent], ticket: &Ticket, until: Deadline) -> Vec<Came> {
+        let placed: Vec<_> = calls.iter().map(|i| (i.call(), usize::try_from(i.place).unwrap_or_default())).collect();
+        let results = self.functions.perform_all(placed, ticket.clone(), until.0).instrument(tracing::debug_span!("act")).await;
         calls.iter().zip(results).map(|(intent, result)| Came::of(intent, &ticket.name(), result)).collect()
     }
 
@@ -388,7 +407,7 @@ impl Engine {
         if let Some(failed) = was.rounds.last().and_then(|r| r.failed.clone()) {
             return self.settle(key, &was.role, going, &failed);
         }
-        match self.round(&speaker, &going, None, None)? {
+        match block_on(self.round(&speaker, &going, None, None))? {
             Done::Taken(made) => Ok(made.record),
             Done::Before(entry) => self.record_of(&entry),
         }
@@ -409,7 +428,7 @@ impl Engine {
     }
 
     /// Words to predicates. What is too long or no text is not listened to.
-    fn listen(&self, speaker: &Speaker<'_>, said: &Said<'_>, snapshot: &Snapshot) -> Result<Going, TurnError> {
+    async fn listen(&self, speaker: &Speaker<'_>, said: &Said<'_>, snapshot: &Snapshot) -> Result<Going, TurnError> {
         let text = match said {
             Said::Predicates(p) => {
                 let heard = Heard { confidence: 1.0, by: SCRIPTED, ..Heard::default() };
@@ -421,16 +440,18 @@ impl Engine {
             }
             Said::Silence(seconds) => {
                 let understand = self.translators(snapshot)?.understand.ok_or(TurnError::NoTranslator)?;
-                let heard = understand.silence(*seconds, &self.context(speaker, snapshot)?);
+                let heard = understand.silence(*seconds, &self.context(speaker, snapshot)?).await;
                 let arrived = heard.predicates.iter().cloned().map(Arrived::from).collect();
                 return Ok(Going { heard, arrived, ..Going::default() });
             }
             Said::Text(t) => *t,
         };
-        let _span = tracing::debug_span!("understand").entered();
         let understand = self.translators(snapshot)?.understand.ok_or(TurnError::NoTranslator)?;
         let listens = text.len() <= MAX_UTTERANCE && !text.trim().is_empty();
-        let mut heard = if listens { understand.understand(text, &self.context(speaker, snapshot)?) } else { Heard::default() };
+        let mut heard = match self.context(speaker, snapshot)? {
+            context if listens => understand.hearing(text, &context).instrument(tracing::debug_span!("understand")).await,
+            _ => Heard::default(),
+        };
         let mut arrived: Vec<Arrived> = heard.predicates.iter().cloned().map(Arrived::from).collect();
         let unclear = self.domain.ontology.inputs_of(speaker.role).any(|f| &*f.name == "unclear" && f.args.is_empty());
         // Who cannot ask back says that it was not understood.
@@ -447,14 +468,14 @@ impl Engine {
     }
 
     /// Says what is to be said. A model's wording comes after the commit: it may be slow, and it can change nothing.
-    fn say(&self, made: Made, heard: Heard, on_sentence: Option<&mut dyn FnMut(&str)>) -> TurnRecord {
-        let _span = tracing::debug_span!("render").entered();
+    async fn say(&self, made: Made, heard: Heard, on_sentence: Option<OnSentence<'_>>) -> TurnRecord {
         let Made { says, tone, mut record, render, .. } = made;
         if let Some(render) = render {
-            let mut worded = match on_sentence {
-                Some(hand_on) => render.stream(&says, &tone, hand_on),
-                None => render.word(&says, &tone),
+            let saying = match on_sentence {
+                Some(hand_on) => render.saying(&says, &tone, Some(&mut *hand_on)),
+                None => render.saying(&says, &tone, None),
             };
+            let mut worded = saying.instrument(tracing::debug_span!("render")).await;
             record.text = std::mem::take(&mut worded.text);
             let worded = (worded.exchange.is_some() || worded.bank.is_some()).then_some(worded);
             record.models = Models::of(heard.sources.map(|s| *s), worded, self.account(&tone.conversation));
@@ -536,7 +557,7 @@ impl Engine {
     }
 
     /// What the listener says of conditions in free words, now that calls came back; with what the next round is decided on.
-    fn settle_conditions(&self, speaker: &Speaker<'_>, going: &mut Going) -> Result<Option<Snapshot>, TurnError> {
+    async fn settle_conditions(&self, speaker: &Speaker<'_>, going: &mut Going) -> Result<Option<Snapshot>, TurnError> {
         going.settled.clear();
         let walks = self.domain.program.as_ref().is_some_and(|p| p.walks());
         let asks = if walks { going.heard.by != SCRIPTED } else { self.domain.guards.iter().any(Guard::is_in_words) };
@@ -550,7 +571,7 @@ impl Engine {
             context.facts.extend(inputs_as_facts(going, &admission));
             context.facts.extend(beside(&snapshot.opened, going));
         }
-        let said = understand.settle(&text, &context).into_iter();
+        let said = understand.settling(&text, &context).await.into_iter();
         going.settled = said.filter_map(|atom| self.domain.ontology.admit_atom(speaker.role, &atom).ok()).collect();
         Ok(Some(snapshot))
     }

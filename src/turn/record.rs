@@ -28,6 +28,9 @@ pub struct TurnRecord {
     pub role: String,
     /// When, in milliseconds since 1970.
     pub at: i64,
+    /// The digest of what stood here, where the store was told to forget it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pruned: Option<String>,
     /// The words, if there were any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub said: Option<String>,

@@ -65,6 +65,9 @@ impl Replay {
             Cause::Turn(turn) => {
                 self.engine.options.clock = Clock::Fixed(entry.at);
                 let was = record::from_entry(entry, &self.engine.domain.ontology.view)?;
+                if was.pruned.is_some() {
+                    return self.pass(entry, "").map(|()| None);
+                }
                 let is = self.engine.retake(&SessionKey::new(&self.site, &turn.session), &was);
                 return Ok(Some(Taken { was, is }));
             }
@@ -115,7 +118,8 @@ pub fn again(domain: &Domain, store: &dyn Store, site: &str, asked: &Entry, rule
             false => replay.pass(&entry, &record.session)?,
         }
     }
-    let taken = replay.take(asked)?.ok_or_else(|| TurnError::BrokenRecord { session: site.into(), turn: asked.seq, detail: "it is no turn".to_owned() })?;
+    let detail = "what was said in it was forgotten (`duologue store prune`); what it changed for others is kept".to_owned();
+    let taken = replay.take(asked)?.ok_or_else(|| TurnError::BrokenRecord { session: record.session.into(), turn: record.turn, detail })?;
     Ok((replay, taken))
 }
 

@@ -1,7 +1,10 @@
-//! Where the time of turns goes: the spans that the engine opens around each part of a turn, summed by name on the thread that takes it.
+//! Where the time of turns goes: what passes between the opening and the closing of the spans that the engine opens around each part of a turn,
+//! summed by name.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::future::poll_fn;
+use std::pin::pin;
 use std::time::{Duration, Instant};
 
 use tracing::span::{Attributes, Id, Record};
@@ -17,7 +20,7 @@ pub struct Shares {
 #[derive(Debug, Default)]
 struct Inner {
     names: Vec<&'static str>,
-    /// The spans entered, with what their own time excludes: that of the spans inside.
+    /// The spans that are open, with what their own time excludes: that of the spans inside.
     open: Vec<(usize, Instant, Duration)>,
     spent: Vec<Duration>,
 }
@@ -36,6 +39,19 @@ impl Shares {
     pub fn taken() -> BTreeMap<&'static str, Duration> {
         let inner = INNER.take();
         inner.names.into_iter().zip(inner.spent).collect()
+    }
+
+    /// What comes of something that may be polled on many threads, with what was spent in each part of it; what is waited for counts.
+    pub async fn of<T>(shares: &Dispatch, turn: impl Future<Output = T>) -> (T, BTreeMap<&'static str, Duration>) {
+        let (mut turn, mut inner) = (pin!(turn), Inner::default());
+        let out = poll_fn(|cx| {
+            INNER.set(std::mem::take(&mut inner));
+            let polled = dispatcher::with_default(shares, || turn.as_mut().poll(cx));
+            inner = INNER.take();
+            polled
+        });
+        let out = out.await;
+        (out, inner.names.into_iter().zip(inner.spent).collect())
     }
 
     fn is_own(of: &Metadata<'_>) -> bool {
@@ -60,17 +76,14 @@ impl Subscriber for Shares {
                 inner.spent.push(Duration::ZERO);
                 inner.names.len() - 1
             });
+            inner.open.push((at, Instant::now(), Duration::ZERO));
             Id::from_u64(at as u64 + 1)
         })
     }
 
-    fn enter(&self, span: &Id) {
-        let at = usize::try_from(span.into_u64() - 1).unwrap_or_default();
-        INNER.with_borrow_mut(|inner| inner.open.push((at, Instant::now(), Duration::ZERO)));
-    }
-
-    fn exit(&self, _: &Id) {
+    fn try_close(&self, _: Id) -> bool {
         INNER.with_borrow_mut(|inner| {
+            // A turn that was given up closes its spans where nobody counts.
             let Some((at, began, inside)) = inner.open.pop() else { return };
             let whole = began.elapsed();
             if let Some(outer) = inner.open.last_mut() {
@@ -80,7 +93,12 @@ impl Subscriber for Shares {
                 *spent += whole.saturating_sub(inside);
             }
         });
+        true
     }
+
+    fn enter(&self, _: &Id) {}
+
+    fn exit(&self, _: &Id) {}
 
     fn record(&self, _: &Id, _: &Record<'_>) {}
 

@@ -9,6 +9,7 @@ pub use offline::Offline;
 
 use std::sync::Arc;
 
+use futures_util::future::BoxFuture;
 use serde_json::Value;
 
 use super::{Account, Context, Heard, Understand};
@@ -18,6 +19,7 @@ use crate::ir::script::StepKind;
 use crate::ir::walk::{Question, proposed, question};
 use crate::ir::{Agent, Program};
 use crate::term::{Atom, Term};
+use crate::wait::block_on;
 
 /// Questions of a turn; whoever asks more goes round in circles.
 const MOST_QUESTIONS: usize = 200;
@@ -36,7 +38,7 @@ pub struct Situation {
 /// Somebody who answers questions, several at once. Each answer is a proposal and decides nothing; nothing is said where there is none.
 pub trait Advise: Send + Sync {
     /// An answer to each question, if there is one.
-    fn advise(&self, questions: &[Question], in_this: &Situation) -> Vec<Option<Value>>;
+    fn advise<'a>(&'a self, questions: &'a [Question], in_this: &'a Situation) -> BoxFuture<'a, Vec<Option<Value>>>;
 
     /// Who it is, for the record.
     fn by(&self) -> &'static str;
@@ -54,12 +56,14 @@ pub trait Advise: Send + Sync {
 pub struct OneOrOther<A, B>(pub A, pub B);
 
 impl<A: Advise, B: Advise> Advise for OneOrOther<A, B> {
-    fn advise(&self, questions: &[Question], in_this: &Situation) -> Vec<Option<Value>> {
-        let first = self.0.advise(questions, in_this);
-        if first.iter().all(Option::is_some) {
-            return first;
-        }
-        first.into_iter().zip(self.1.advise(questions, in_this)).map(|(one, other)| one.or(other)).collect()
+    fn advise<'a>(&'a self, questions: &'a [Question], in_this: &'a Situation) -> BoxFuture<'a, Vec<Option<Value>>> {
+        Box::pin(async move {
+            let first = self.0.advise(questions, in_this).await;
+            if first.iter().all(Option::is_some) {
+                return first;
+            }
+            first.into_iter().zip(self.1.advise(questions, in_this).await).map(|(one, other)| one.or(other)).collect()
+        })
     }
 
     fn by(&self) -> &'static str {
@@ -88,7 +92,7 @@ impl Adviser {
     }
 
     /// Answers to everything that a turn on these facts asks, as inputs that come after those that are there.
-    fn answers(&self, text: &str, mut facts: Vec<Atom>, context: &Context) -> Vec<Atom> {
+    async fn answers(&self, text: &str, mut facts: Vec<Atom>, context: &Context) -> Vec<Atom> {
         facts.push(Atom::new("sender", vec![Term::string(&context.conversation.session)]));
         let before = facts.iter().filter(|a| &*a.name == "in").count();
         let situation = Situation { message: text.to_owned(), conversation: context.conversation.clone(), until: context.until };
@@ -101,7 +105,7 @@ impl Adviser {
                 vec![ahead.remove(at)]
             } else {
                 let round = foreseen(&self.program, asked);
-                let said = self.advise.advise(&round, &situation);
+                let said = self.advise.advise(&round, &situation).await;
                 let mut all = round.into_iter().zip(said).map(|(q, v)| {
                     // What nobody answers counts as what is usual for its kind.
                     let v = v.unwrap_or_else(|| usual(&q.ask));
@@ -169,25 +173,30 @@ fn guards(agent: &Agent) -> impl Iterator<Item = &Guard> {
     agent.blocks().iter().flat_map(|b| &b.steps).flat_map(|s| if let StepKind::Choose(ways) = &s.kind { ways.as_slice() } else { &[] }).map(|w| &w.guard)
 }
 
+impl Adviser {
+    /// What came, as a message or a silence, with the answers to what it makes the program ask.
+    async fn heard(&self, text: &str, came: Atom, context: &Context) -> Heard {
+        let facts = context.facts.iter().cloned().chain([Atom::new("in", vec![Term::Int(1), came.to_term()])]).collect();
+        let answers = self.answers(text, facts, context).await;
+        Heard { predicates: std::iter::once(came).chain(answers).collect(), confidence: 1.0, by: self.advise.by(), ..Heard::default() }
+    }
+}
+
 impl Understand for Adviser {
     fn understand(&self, text: &str, context: &Context) -> Heard {
-        let message = Atom::new("message", vec![Term::string(text)]);
-        let mut facts = context.facts.clone();
-        facts.push(Atom::new("in", vec![Term::Int(1), message.to_term()]));
-        let answers = self.answers(text, facts, context);
-        Heard { predicates: std::iter::once(message).chain(answers).collect(), confidence: 1.0, by: self.advise.by(), ..Heard::default() }
+        block_on(self.hearing(text, context))
     }
 
-    fn silence(&self, seconds: i32, context: &Context) -> Heard {
-        let silent = Atom::new("silent", vec![Term::Int(seconds)]);
-        let mut facts = context.facts.clone();
-        facts.push(Atom::new("in", vec![Term::Int(1), silent.to_term()]));
-        let answers = self.answers("", facts, context);
-        Heard { predicates: std::iter::once(silent).chain(answers).collect(), confidence: 1.0, by: self.advise.by(), ..Heard::default() }
+    fn hearing<'a>(&'a self, text: &'a str, context: &'a Context) -> BoxFuture<'a, Heard> {
+        Box::pin(self.heard(text, Atom::new("message", vec![Term::string(text)]), context))
     }
 
-    fn settle(&self, text: &str, context: &Context) -> Vec<Atom> {
-        self.answers(text, context.facts.clone(), context)
+    fn silence<'a>(&'a self, seconds: i32, context: &'a Context) -> BoxFuture<'a, Heard> {
+        Box::pin(self.heard("", Atom::new("silent", vec![Term::Int(seconds)]), context))
+    }
+
+    fn settling<'a>(&'a self, text: &'a str, context: &'a Context) -> BoxFuture<'a, Vec<Atom>> {
+        Box::pin(self.answers(text, context.facts.clone(), context))
     }
 
     fn account(&self, of: &Conversation) -> Option<Account> {

@@ -9,6 +9,7 @@ pub mod values;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use futures_util::future::BoxFuture;
 use regex::Regex;
 
 use super::question::{Judge, Question};
@@ -19,6 +20,7 @@ use crate::ir::guard::Guard;
 use crate::ir::standing::Standing;
 use crate::term::{Atom, Term};
 use crate::text::{digits, normal, word_at, words};
+use crate::wait::block_on;
 use background::Background;
 use cues::Signals;
 use hearing::HEARING;
@@ -181,7 +183,7 @@ impl Ear {
     }
 
     /// The conditions in free words that hold now, put to whoever judges: those of slots that are open, and those of ways.
-    fn agreed(&self, text: &str, gives: &BTreeMap<String, String>, standing: Standing<'_>, of: &Conversation) -> Vec<Atom> {
+    async fn agreed(&self, text: &str, gives: &BTreeMap<String, String>, standing: Standing<'_>, of: &Conversation) -> Vec<Atom> {
         let open = |s: &Slot| !gives.contains_key(&s.name) && !standing.values().any(|(n, _)| n == s.name);
         let of_slots = self.flow.slots().into_iter().filter(|(_, s)| open(s)).filter_map(|(_, s)| s.only_if.as_ref());
         let of_ways = self.flow.edges.iter().filter_map(|e| if let When::If(g) = &e.when { Some(g) } else { None });
@@ -189,8 +191,13 @@ impl Ear {
         let known = standing.values().filter(|(s, _)| !gives.contains_key(*s)).map(|(s, v)| format!("{s} = {}", text_of(v)));
         let known = known.chain(gives.iter().map(|(s, v)| format!("{s} = {v}"))).chain(standing.any_result().map(|(_, f, v)| format!("{f} = {v}")));
         let known = if asked.is_empty() { String::new() } else { known.collect::<Vec<_>>().join("\n") };
-        let holds = |condition: &str| self.judge.judge(&Question { condition: condition.to_owned(), said: text.to_owned(), known: known.clone() }, of).holds;
-        let agreed: BTreeSet<&str> = asked.into_iter().filter(|c| holds(c)).collect();
+        let mut agreed = BTreeSet::new();
+        for condition in asked {
+            let question = Question { condition: condition.to_owned(), said: text.to_owned(), known: known.clone() };
+            if self.judge.judging(&question, of).await.holds {
+                agreed.insert(condition);
+            }
+        }
         let numbered = (0..).zip(self.guards.iter()).filter(|(_, g)| matches!(g, Guard::Words(w) if agreed.contains(w.as_str())));
         numbered.map(|(n, _)| Atom::new("agreed", vec![Term::Int(n)])).collect()
     }
@@ -219,18 +226,25 @@ impl Ear {
 
 impl Understand for Ear {
     fn understand(&self, text: &str, context: &Context) -> Heard {
-        if &*context.role == "informant" {
-            return Heard { predicates: Background::read(text).predicates(), confidence: 1.0, by: "embedded", ..Heard::default() };
-        }
-        let standing = Standing::of(&context.facts);
-        let brought = self.hear(text, standing);
-        let mut predicates = self.predicates(&brought);
-        predicates.extend(self.agreed(text, &brought.gives, standing, &context.conversation));
-        Heard { predicates, confidence: 1.0, by: "embedded", ..Heard::default() }
+        block_on(self.hearing(text, context))
     }
 
-    fn settle(&self, text: &str, context: &Context) -> Vec<Atom> {
-        self.agreed(text, &BTreeMap::new(), Standing::of(&context.facts), &context.conversation)
+    fn hearing<'a>(&'a self, text: &'a str, context: &'a Context) -> BoxFuture<'a, Heard> {
+        Box::pin(async move {
+            let sure = |predicates| Heard { predicates, confidence: 1.0, by: "embedded", ..Heard::default() };
+            if &*context.role == "informant" {
+                return sure(Background::read(text).predicates());
+            }
+            let standing = Standing::of(&context.facts);
+            let brought = self.hear(text, standing);
+            let mut predicates = self.predicates(&brought);
+            predicates.extend(self.agreed(text, &brought.gives, standing, &context.conversation).await);
+            sure(predicates)
+        })
+    }
+
+    fn settling<'a>(&'a self, text: &'a str, context: &'a Context) -> BoxFuture<'a, Vec<Atom>> {
+        Box::pin(async move { self.agreed(text, &BTreeMap::new(), Standing::of(&context.facts), &context.conversation).await })
     }
 }
 

@@ -3,11 +3,13 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use futures_util::future::BoxFuture;
 use serde::Serialize;
 
 use super::llm::{LlmUnderstand, Observer, Translation};
 use super::{Account, Context, Heard, Understand};
 use crate::conversation::Conversation;
+use crate::wait::block_on;
 
 /// Below this confidence the model is asked, unless configured otherwise.
 pub const DEFAULT_BELOW: f64 = 0.7;
@@ -66,7 +68,7 @@ impl HybridUnderstand {
     }
 
     /// Translates, with both results.
-    pub fn translate(&self, text: &str, context: &Context) -> Translation {
+    pub async fn translating(&self, text: &str, context: &Context) -> Translation {
         let embedded = self.embedded.understand(text, context);
         self.counts.turns.fetch_add(1, Ordering::Relaxed);
         // A name that nothing here bears may be one under a word that patterns do not know.
@@ -75,7 +77,7 @@ impl HybridUnderstand {
             return Translation { heard: embedded.clone(), embedded: Some(embedded), ..Translation::default() };
         }
         self.counts.asked.fetch_add(1, Ordering::Relaxed);
-        let mut translation = self.model.translate(text, context, Some(embedded));
+        let mut translation = self.model.translating(text, context, Some(embedded)).await;
         if translation.model.is_none() {
             self.counts.failed.fetch_add(1, Ordering::Relaxed);
         }
@@ -101,14 +103,20 @@ impl Understand for HybridUnderstand {
     }
 
     fn understand(&self, text: &str, context: &Context) -> Heard {
-        let translation = self.translate(text, context);
-        if let Some(observer) = &self.observer {
-            observer(&translation);
-        }
-        // What the embedded translator reads has passed the gate.
-        let by_model = translation.embedded.as_ref().is_none_or(|e| e.by != translation.heard.by);
-        let heard = translation.into_heard();
-        if by_model { self.embedded.gate(text, context, heard) } else { heard }
+        block_on(self.hearing(text, context))
+    }
+
+    fn hearing<'a>(&'a self, text: &'a str, context: &'a Context) -> BoxFuture<'a, Heard> {
+        Box::pin(async move {
+            let translation = self.translating(text, context).await;
+            if let Some(observer) = &self.observer {
+                observer(&translation);
+            }
+            // What the embedded translator reads has passed the gate.
+            let by_model = translation.embedded.as_ref().is_none_or(|e| e.by != translation.heard.by);
+            let heard = translation.into_heard();
+            if by_model { self.embedded.gate(text, context, heard) } else { heard }
+        })
     }
 
     fn account(&self, of: &Conversation) -> Option<Account> {

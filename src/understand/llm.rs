@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use futures_util::future::BoxFuture;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -14,6 +15,7 @@ use crate::llm::{BlockingModel, ChatRequest, Message, ModelError, Shape, Shaping
 use crate::ontology::Ontology;
 use crate::term::{Atom, Name};
 use crate::text::words;
+use crate::wait::block_on;
 
 pub mod examples;
 pub mod forms;
@@ -170,11 +172,16 @@ impl LlmUnderstand {
         self.shared.model.name()
     }
 
-    /// Translates; with `embedded` given (the hybrid has it already), the fallback is that result.
+    /// Translates on the calling thread.
     pub fn translate(&self, text: &str, context: &Context, embedded: Option<Heard>) -> Translation {
+        block_on(self.translating(text, context, embedded))
+    }
+
+    /// Translates; with `embedded` given (the hybrid has it already), the fallback is that result.
+    pub async fn translating(&self, text: &str, context: &Context, embedded: Option<Heard>) -> Translation {
         let mut trace = Trace { model: self.shared.model.name().to_owned(), ..Trace::default() };
         let started = Instant::now();
-        let outcome = self.ask(text, context, &mut trace);
+        let outcome = self.ask(text, context, &mut trace).await;
         trace.waited = started.elapsed();
         self.shared.model.book(&context.conversation, trace.usage);
         let mut translation = Translation { embedded, ..Translation::default() };
@@ -200,7 +207,7 @@ impl LlmUnderstand {
         translation
     }
 
-    fn ask(&self, text: &str, context: &Context, trace: &mut Trace) -> Result<Vec<Atom>, ModelError> {
+    async fn ask(&self, text: &str, context: &Context, trace: &mut Trace) -> Result<Vec<Atom>, ModelError> {
         let Shared { model, roles, prompts, settings } = &*self.shared;
         let (forms, prefix) = roles.get(&context.role).ok_or_else(|| ModelError::Config(format!("the domain has no role `{}`", shorten(&context.role, 40))))?;
         if text.chars().count() > settings.characters {
@@ -223,7 +230,7 @@ impl LlmUnderstand {
             ChatRequest { prefix: prefix.clone(), messages: vec![Message::user(turn)], shape: shape_now, max_tokens: model.model().limits().reply_tokens };
         let mut settled: Option<Vec<Atom>> = None;
         for round in 0..2 {
-            let reply = match model.chat(request.clone()).inspect_err(|e| trace.usage += model.lost(&request, 0, e)) {
+            let reply = match model.ask(request.clone()).await.inspect_err(|e| trace.usage += model.lost(&request, 0, e)) {
                 Ok(reply) => reply,
                 // The further look failed: what was understood without it stands.
                 Err(error) => return settled.ok_or(error),
@@ -312,16 +319,22 @@ impl Understand for LlmUnderstand {
     }
 
     fn understand(&self, text: &str, context: &Context) -> Heard {
-        let translation = self.translate(text, context, None);
-        if let Some(observer) = &self.observer {
-            observer(&translation);
-        }
-        let by_model = translation.model.is_some();
-        let heard = translation.into_heard();
-        match &self.fallback {
-            Some(embedded) if by_model => embedded.gate(text, context, heard),
-            _ => heard,
-        }
+        block_on(self.hearing(text, context))
+    }
+
+    fn hearing<'a>(&'a self, text: &'a str, context: &'a Context) -> BoxFuture<'a, Heard> {
+        Box::pin(async move {
+            let translation = self.translating(text, context, None).await;
+            if let Some(observer) = &self.observer {
+                observer(&translation);
+            }
+            let by_model = translation.model.is_some();
+            let heard = translation.into_heard();
+            match &self.fallback {
+                Some(embedded) if by_model => embedded.gate(text, context, heard),
+                _ => heard,
+            }
+        })
     }
 
     fn account(&self, of: &Conversation) -> Option<Account> {

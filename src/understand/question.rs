@@ -1,12 +1,14 @@
 //! Yes-or-no questions about conditions in an author's own words: put to a model when one is configured, else answered by the words that
 //! condition and situation share. An answer is an input of the rules, and stands in the record of its turn.
 
+use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 
 use super::flow::hearing::HEARING;
 use crate::conversation::Conversation;
 use crate::llm::{BlockingModel, ChatRequest, Message, ModelError, Shape};
 use crate::text::{normal, words};
+use crate::wait::block_on;
 
 /// What is asked: whether a condition holds in a situation.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -31,7 +33,12 @@ pub struct Answer {
 /// Somebody who answers such questions. It decides nothing: its answer is one more input of the rules.
 pub trait Judge: Send + Sync {
     /// Answers a question.
-    fn judge(&self, question: &Question, of: &Conversation) -> Answer;
+    fn judging<'a>(&'a self, question: &'a Question, of: &'a Conversation) -> BoxFuture<'a, Answer>;
+
+    /// The same on the calling thread.
+    fn judge(&self, question: &Question, of: &Conversation) -> Answer {
+        block_on(self.judging(question, of))
+    }
 }
 
 /// A condition holds when more than this share of its telling words is said or known.
@@ -42,9 +49,13 @@ pub const THRESHOLD: f64 = 0.5;
 pub struct ByWords;
 
 impl Judge for ByWords {
-    fn judge(&self, q: &Question, _: &Conversation) -> Answer {
-        Answer { holds: similarity(q) > THRESHOLD, by: "words".to_owned() }
+    fn judging<'a>(&'a self, q: &'a Question, _: &'a Conversation) -> BoxFuture<'a, Answer> {
+        Box::pin(std::future::ready(by_words(q)))
     }
+}
+
+fn by_words(q: &Question) -> Answer {
+    Answer { holds: similarity(q) > THRESHOLD, by: "words".to_owned() }
 }
 
 /// How much of a condition's telling words is in a situation, 0 to 1. A condition that denies is not met by words that affirm, nor the other
@@ -83,22 +94,22 @@ impl ByModel {
         Self { model }
     }
 
-    fn ask(&self, q: &Question, of: &Conversation) -> Option<bool> {
+    async fn ask(&self, q: &Question, of: &Conversation) -> Option<bool> {
         self.model.admit(of).ok()?;
         let request = ChatRequest { prefix: PROMPT.to_owned(), messages: vec![Message::user(question(q))], shape: Some(shape()), max_tokens: 20 };
         let failed = |e: &ModelError| {
             tracing::warn!(error = %e, "the model did not answer a condition");
             self.model.book(of, self.model.lost(&request, 0, e));
         };
-        let reply = self.model.chat(request.clone()).inspect_err(failed).ok()?;
+        let reply = self.model.ask(request.clone()).await.inspect_err(failed).ok()?;
         self.model.book(of, reply.usage);
         read(&reply.text)
     }
 }
 
 impl Judge for ByModel {
-    fn judge(&self, q: &Question, of: &Conversation) -> Answer {
-        self.ask(q, of).map_or_else(|| ByWords.judge(q, of), |holds| Answer { holds, by: "model".to_owned() })
+    fn judging<'a>(&'a self, q: &'a Question, of: &'a Conversation) -> BoxFuture<'a, Answer> {
+        Box::pin(async move { self.ask(q, of).await.map_or_else(|| by_words(q), |holds| Answer { holds, by: "model".to_owned() }) })
     }
 }
 
@@ -128,15 +139,15 @@ mod tests {
 
     #[test]
     fn words_are_compared_without_a_model() {
-        let holds = |condition: &str, said: &str| ByWords.judge(&asks(condition, said), &Conversation::default()).holds;
+        let holds = |condition: &str, said: &str| by_words(&asks(condition, said)).holds;
         assert!(holds("the user wants to cancel the order", "please cancel my order"));
         assert!(!holds("the user wants to cancel the order", "where is my order"));
         assert!(!holds("the user wants to cancel the order", "do not cancel my order"));
         assert!(holds("the guest is not happy with the room", "I am not happy with that room"));
         let mut q = asks("only ask when children come along", "that is right");
-        assert!(!ByWords.judge(&q, &Conversation::default()).holds);
+        assert!(!by_words(&q).holds);
         q.known = "Party = two children come along".into();
-        assert!(ByWords.judge(&q, &Conversation::default()).holds);
+        assert!(by_words(&q).holds);
     }
 
     #[test]

@@ -7,6 +7,8 @@ use duologue::serve::access::Keys;
 use duologue::serve::limits::Rate;
 use duologue::serve::{Config, Rates};
 use duologue::understand::{Context, Heard, Understand};
+use duologue::wait::{block_on, pause};
+use futures_util::future::{BoxFuture, join_all};
 use reqwest::{Method, StatusCode};
 use serde_json::json;
 
@@ -16,12 +18,18 @@ use crate::server::{engine, start_as, start_with, token};
 struct Slow(Duration);
 
 impl Understand for Slow {
-    fn understand(&self, _: &str, context: &Context) -> Heard {
-        if context.conversation.site != "airport" {
-            std::thread::sleep(self.0);
-        }
-        let predicates = vec![duologue::term::Atom::parse("order(\"Soft Taco\",1)").unwrap()];
-        Heard { predicates, confidence: 1.0, by: "slow", ..Heard::default() }
+    fn understand(&self, text: &str, context: &Context) -> Heard {
+        block_on(self.hearing(text, context))
+    }
+
+    fn hearing<'a>(&'a self, _: &'a str, context: &'a Context) -> BoxFuture<'a, Heard> {
+        Box::pin(async move {
+            if context.conversation.site != "airport" {
+                pause(self.0).await;
+            }
+            let predicates = vec![duologue::term::Atom::parse("order(\"Soft Taco\",1)").unwrap()];
+            Heard { predicates, confidence: 1.0, by: "slow", ..Heard::default() }
+        })
     }
 }
 
@@ -57,6 +65,41 @@ async fn a_slow_model_of_one_site_slows_no_other() {
     }
     // One after the other would take a minute and a half.
     assert!(began.elapsed() < Duration::from_secs(25), "{:?}", began.elapsed());
+}
+
+/// A number that Linux tells of this process.
+fn of_process(line: &str) -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    status.lines().find_map(|l| l.strip_prefix(line)?.split_whitespace().next()?.parse().ok())
+}
+
+/// As many as a process with 1,024 descriptors can hold both ends of; `bench service --model-ms 800` does it with 1,000.
+const WAITING: usize = 400;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn turns_that_wait_for_a_model_hold_no_thread_and_none_is_refused() {
+    let server = start_with(slow(4_000), Config { threads: 2, ..free() }).await;
+    let mut open = vec![];
+    for n in 0..WAITING {
+        open.push(server.open(["main", "airport"][usize::from(n == 0)], "customer", "").await);
+    }
+    let before = of_process("Threads:");
+    let began = Instant::now();
+    let quick = async {
+        tokio::time::sleep(Duration::from_millis(2_000)).await;
+        let during = of_process("Threads:");
+        server.say(&open[0], "a taco").await;
+        (began.elapsed(), during)
+    };
+    let all = join_all(open[1..].iter().map(|session| server.say(session, "a taco")));
+    let (turns, (quick, during)) = tokio::join!(all, quick);
+    assert!(turns.iter().all(|turn| turn["turn"] == 1), "each was taken");
+    assert!(quick < Duration::from_millis(3_800), "who has no model to wait for waited: {quick:?}");
+    // One after the other on two threads would take a quarter of an hour.
+    assert!(began.elapsed() < Duration::from_secs(60), "{:?}", began.elapsed());
+    if let (Some(before), Some(during)) = (before, during) {
+        assert!(during <= before + 8, "{during} threads while {WAITING} wait, {before} before");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -52,7 +52,7 @@ pub fn token(keys: &Keys, site: &str, observe: bool, millis: i64) -> (String, St
 
 pub async fn start_as(engine: Engine, config: Config, keys: Keys, manager: String, elsewhere: String) -> Server {
     let config = Config { listen: SocketAddr::from(([127, 0, 0, 1], 0)), sites: vec!["main".into(), "airport".into()], ..config };
-    let service = Service::new(engine, keys, config);
+    let service = Service::new(engine, keys, config).unwrap();
     let (told, ready) = oneshot::channel();
     let (stop, stopped) = oneshot::channel::<()>();
     let (end, ended) = oneshot::channel();

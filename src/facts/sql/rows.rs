@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::value::{Row, Unreadable, Value, values};
 use super::{Database, Sql};
 use crate::facts::change::{Change, text_to_changes};
+use crate::facts::prune::MARK;
 use crate::facts::{Cause, Collected, Entry, Fact, Op, Provenance, Result, SessionInfo, SessionKey, Turn};
 use crate::ontology::Scope;
 use crate::term::{Atom, Name};
@@ -105,6 +106,15 @@ pub fn latest(sql: &dyn Sql, key: &SessionKey) -> Result<Option<SessionInfo>> {
 
 pub fn sessions(sql: &dyn Sql, site: &str) -> Result<Vec<SessionInfo>> {
     all(sql, sessions_where!("site = ?1 ORDER BY first_seq"), values![site], session)
+}
+
+/// Sessions that ended before and are not forgotten, some of them. A forgotten turn's record is told by its first letters.
+pub fn to_prune(sql: &dyn Sql, site: &str, before: i64) -> Result<Vec<SessionInfo>> {
+    let text = sessions_where!(
+        "site = ?1 AND ended_at < ?2 AND EXISTS (SELECT 1 FROM log l WHERE l.site = session.site AND l.session = session.session
+         AND l.epoch = session.epoch AND l.turn = 1 AND l.kind = 'turn' AND substr(l.record, 1, 10) <> ?3) LIMIT 50"
+    );
+    all(sql, text, values![site, before, MARK], session)
 }
 
 pub fn any_open(sql: &dyn Sql, site: &str) -> Result<bool> {

@@ -6,8 +6,9 @@ use super::Sql;
 use super::rows::{self, SiteRow};
 use super::value::{Value, values};
 use crate::facts::change::{Change, Op, changes_to_text, net};
+use crate::facts::prune::{Pruned, kept};
 use crate::facts::rules::{self, domain_name};
-use crate::facts::{Cause, Collected, CommitRule, Provenance, Receipt, Result};
+use crate::facts::{Cause, Collected, CommitRule, Provenance, Receipt, Result, SessionKey};
 use crate::ontology::Scope;
 use crate::term::Atom;
 
@@ -77,6 +78,22 @@ impl Tx<'_> {
         };
         self.run("UPDATE site SET hash = ?2, seq = ?3, kb_head = ?4, shared_revision = ?5 WHERE site = ?1", values![site, hash, seq, kb_head, revision])?;
         Ok(Receipt { seq, kb_head, kb_changed: kb_head != draft.row.kb_head, shared_revision: revision })
+    }
+
+    /// Forgets some sessions that ended before.
+    pub fn prune(&self, site: &str, before: i64) -> Result<Pruned> {
+        let mut pruned = Pruned::default();
+        for s in rows::to_prune(self.sql, site, before)? {
+            let key = SessionKey { site: site.into(), session: s.session };
+            for entry in rows::turns(self.sql, &key, Some(s.epoch))? {
+                let Some((turn, changes)) = kept(site, &entry) else { continue };
+                let sql = "UPDATE log SET record = ?3, changes = ?4 WHERE site = ?1 AND seq = ?2";
+                pruned.turns += self.run(sql, values![site, entry.seq, &turn.record, &changes_to_text(&changes)])?;
+            }
+            self.run("DELETE FROM session_fact WHERE site = ?1 AND session = ?2 AND epoch = ?3", values![site, &key.session, s.epoch])?;
+            pruned.sessions += 1;
+        }
+        Ok(pruned)
     }
 
     /// The tables after a turn; gives the revision of the shared facts.

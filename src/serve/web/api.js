@@ -107,7 +107,7 @@ export function api(base = "") {
             wait = 500;
             for await (const { event, data } of events(answer.body)) {
               if (event === "turn") onturn(JSON.parse(data).session);
-              else if (event === "facts") onfacts();
+              else if (event === "facts" || event === "moved") onfacts();
               else if (event === "missed") onturn(session), onfacts();
             }
           } catch {

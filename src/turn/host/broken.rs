@@ -9,17 +9,17 @@ use crate::term::Atom;
 
 impl Engine {
     /// Ends a turn that broke off where the order in which turns are decided has its place for it.
-    pub(super) fn end_in_turn(&self, speaker: &Speaker<'_>, snapshot: &Snapshot) -> Result<Option<TurnRecord>, TurnError> {
+    pub(super) async fn end_in_turn(&self, speaker: &Speaker<'_>, snapshot: &Snapshot) -> Result<Option<TurnRecord>, TurnError> {
         if let Some(gate) = speaker.gate.filter(|_| snapshot.has_calls()) {
             gate.enter();
         }
         // Left by the turn that is to come, not by the one that is ended before it.
-        self.end_broken_off(&Speaker { gate: None, ..*speaker }, snapshot)
+        self.end_broken_off(&Speaker { gate: None, ..*speaker }, snapshot).await
     }
 
     /// Ends the turn that broke off between a call and its result: a call is made again if that does no more than making it once, else it
     /// counts as interrupted.
-    pub(super) fn end_broken_off(&self, speaker: &Speaker<'_>, snapshot: &Snapshot) -> Result<Option<TurnRecord>, TurnError> {
+    pub(super) async fn end_broken_off(&self, speaker: &Speaker<'_>, snapshot: &Snapshot) -> Result<Option<TurnRecord>, TurnError> {
         if !snapshot.has_calls() {
             return Ok(None);
         }
@@ -30,10 +30,10 @@ impl Engine {
         }
         let may_repeat = |i: &Intent| self.functions.get(&i.function).is_some_and(|f| f.idempotent);
         let (again, broken): (Vec<Intent>, Vec<Intent>) = left.under_way().iter().cloned().partition(may_repeat);
-        let mut came = self.perform(&again, &ticket, speaker.until);
+        let mut came = self.perform(&again, &ticket, speaker.until).await;
         came.extend(broken.iter().map(|i| Came::of(i, &ticket.name(), Err(ActError::Interrupted(i.function.clone())))));
         came.sort_by_key(|c| c.place);
-        self.rounds(speaker, left.going(came), None, None, None).map(Some)
+        self.rounds(speaker, left.going(came), None, None, None).await.map(Some)
     }
 
     /// What a request was answered that was taken before: the record of its turn's last round.

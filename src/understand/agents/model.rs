@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use futures_util::future::BoxFuture;
 use serde_json::{Map, Value, json};
 
 use super::{Advise, Situation};
@@ -36,7 +37,7 @@ impl ByModel {
         Self { model, program }
     }
 
-    fn ask(&self, asked: &[(String, Value)], questions: &[Question], situation: &Situation) -> Option<Value> {
+    async fn ask(&self, asked: &[(String, Value)], questions: &[Question], situation: &Situation) -> Option<Value> {
         self.model.admit(&situation.conversation).ok()?;
         let properties: Map<String, Value> = asked.iter().cloned().collect();
         let required: Vec<&String> = asked.iter().map(|(name, _)| name).collect();
@@ -48,7 +49,7 @@ impl ByModel {
             shape: Some(shape),
             max_tokens: MOST_TOKENS,
         };
-        let reply = self.model.until(situation.until).chat(request).inspect_err(|e| tracing::warn!(error = %e, "the model answered no questions")).ok()?;
+        let reply = self.model.until(situation.until).ask(request).await.inspect_err(|e| tracing::warn!(error = %e, "the model answered no questions")).ok()?;
         self.model.book(&situation.conversation, reply.usage);
         match read_strict(&reply.text) {
             Ok(value) => Some(value),
@@ -149,8 +150,8 @@ fn shape(program: &Program, q: &Question, about: Option<&str>) -> Value {
     shape
 }
 
-impl Advise for ByModel {
-    fn advise(&self, questions: &[Question], in_this: &Situation) -> Vec<Option<Value>> {
+impl ByModel {
+    async fn answers(&self, questions: &[Question], in_this: &Situation) -> Vec<Option<Value>> {
         // Every phrase is a question of its own.
         let mut asked: Vec<(usize, String, Value)> = vec![];
         for (n, q) in questions.iter().enumerate() {
@@ -161,7 +162,7 @@ impl Advise for ByModel {
             }
         }
         let properties: Vec<(String, Value)> = asked.iter().map(|(_, name, shape)| (name.clone(), shape.clone())).collect();
-        let Some(reply) = self.ask(&properties, questions, in_this) else { return vec![None; questions.len()] };
+        let Some(reply) = self.ask(&properties, questions, in_this).await else { return vec![None; questions.len()] };
         let alone = questions.len() == 1 && questions.first().is_some_and(|q| matches!(q.ask.as_str(), "reply" | "answer" | "fallback" | "exit"));
         let of = |n: usize, q: &Question| {
             let mut given = asked.iter().filter(|(of, _, _)| *of == n).filter_map(|(_, name, _)| reply.get(name.as_str())).filter(|v| !v.is_null());
@@ -173,6 +174,12 @@ impl Advise for ByModel {
             }
         };
         questions.iter().enumerate().map(|(n, q)| of(n, q)).collect()
+    }
+}
+
+impl Advise for ByModel {
+    fn advise<'a>(&'a self, questions: &'a [Question], in_this: &'a Situation) -> BoxFuture<'a, Vec<Option<Value>>> {
+        Box::pin(self.answers(questions, in_this))
     }
 
     fn by(&self) -> &'static str {

@@ -1,8 +1,10 @@
 //! Answers without a model: who is meant, what is asked for and what was said are found by the words that messages share with what authors wrote.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::future::ready;
 use std::sync::{Arc, LazyLock};
 
+use futures_util::future::BoxFuture;
 use regex::Regex;
 use serde_json::{Map, Value, json};
 
@@ -373,8 +375,8 @@ fn answer_to(arg: &Arg, text: &str, n: &str) -> Option<Value> {
     (!tells.is_subset(&own) && value.split_whitespace().count() <= 12).then(|| json!(value))
 }
 
-impl Advise for Offline {
-    fn advise(&self, questions: &[Question], in_this: &Situation) -> Vec<Option<Value>> {
+impl Offline {
+    fn answers(&self, questions: &[Question], in_this: &Situation) -> Vec<Option<Value>> {
         let text = in_this.message.as_str();
         let opened = text.trim() == "/init";
         // Of several phrases the words say the nearest; a bare yes or no, which may be asked ahead, is near to many.
@@ -394,6 +396,12 @@ impl Advise for Offline {
             _ => None,
         };
         questions.iter().map(of).collect()
+    }
+}
+
+impl Advise for Offline {
+    fn advise<'a>(&'a self, questions: &'a [Question], in_this: &'a Situation) -> BoxFuture<'a, Vec<Option<Value>>> {
+        Box::pin(ready(self.answers(questions, in_this)))
     }
 
     fn by(&self) -> &'static str {
