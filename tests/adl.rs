@@ -5,6 +5,9 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test that cannot go on must fail loudly")]
 
+#[path = "adl/workers.rs"]
+mod workers;
+
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -245,6 +248,17 @@ fn the_command_line_tells_of_mistakes_and_draws() {
     assert!(drawn.starts_with("digraph") && drawn.contains("call order") && drawn.contains("penwidth=3"), "{drawn}");
     let offline = run(&["check", "--offline"], &Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/adl/shell"));
     assert!(String::from_utf8_lossy(&offline.stdout).contains("needs a language model"));
+}
+
+/// Arbitrary proposals and arbitrary answers of functions do nothing that the program does not provide for.
+#[test]
+fn the_adversary_has_no_effect_that_is_not_permitted() {
+    for example in ["shopping", "bookstore"] {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/adl").join(example);
+        let out = run(&["test", "--adversary", "5", "--steps", "60", "--reasoner", "fast", "--agents"], &folder);
+        let told = String::from_utf8_lossy(&out.stdout);
+        assert!(out.status.success() && told.contains(" 0 turns broke"), "{example}: {told}{}", String::from_utf8_lossy(&out.stderr));
+    }
 }
 
 /// A condition as it was read, in one line.

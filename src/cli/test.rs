@@ -163,14 +163,26 @@ fn adversary(a: &Arguments, domain: &Domain, invariants: Option<&Invariants>, op
     while taken < a.steps {
         // A fresh site now and then keeps the runs short enough to be read when something breaks.
         let store: Arc<dyn Store> = Arc::new(MemoryStore::new(a.place.rule()));
-        let engine = dialogues::fresh(domain, store, options.clone());
+        let program = domain.program.as_ref().filter(|p| p.walks());
+        let engine = match program {
+            Some(program) => {
+                let mut domain = domain.clone();
+                let functions = &mut Arc::make_mut(&mut domain.ontology).functions;
+                functions.iter_mut().for_each(|f| f.stand_in = adversary::agents::answers(&mut dice, program));
+                dialogues::fresh(&domain, store, options.clone())
+            }
+            None => dialogues::fresh(domain, store, options.clone()),
+        };
         let mut trace: Vec<String> = vec![];
         for _ in 0..200.min(a.steps - taken) {
             let Some(role) = dice.pick(&roles).cloned() else { break };
             let session = format!("{role}{}", dice.below(2));
             let key = SessionKey::new("test", &session);
             let shared: Vec<_> = engine.store().facts(Scope::Shared, &key).unwrap_or_default().into_iter().map(|f| f.atom).collect();
-            let said = adversary::predicates(&mut dice, &domain.ontology, Known { kb: &domain.facts, shared: &shared }, &role);
+            let said = match program {
+                Some(program) => adversary::agents::predicates(&mut dice, program),
+                None => adversary::predicates(&mut dice, &domain.ontology, Known { kb: &domain.facts, shared: &shared }, &role),
+            };
             let before = invariants.map(|i| i.before(&engine, &key, &role));
             trace.push(format!("{session}: {}", said.join(" ")));
             taken += 1;

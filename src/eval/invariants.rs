@@ -5,13 +5,16 @@ use std::sync::Arc;
 
 use crate::diag::{Diagnostic, Source};
 use crate::domain::{Domain, signature};
-use crate::facts::{SessionKey, Store};
+use crate::facts::SessionKey;
 use crate::ontology::{Scope, Sort};
 use crate::reason::{Base, Budget, Reasoner, Rules, decide};
 use crate::render::Say;
 use crate::render::faithful::{scan::NameIndex, unsupported};
 use crate::term::{Atom, Term};
 use crate::turn::{Engine, TurnRecord};
+
+/// The invariants of all programs of agents.
+const AGENTS: &str = "rules/core/agents_invariants.lp";
 
 /// The compiled invariants of a domain.
 pub struct Invariants {
@@ -40,15 +43,16 @@ pub struct Before {
 }
 
 impl Invariants {
-    /// Reads `rules/<domain>/invariants.lp`; a domain without that file has none.
+    /// Reads `rules/<domain>/invariants.lp`; a domain without that file has none. Programs of agents share theirs.
     pub fn load(domain: &Domain) -> Result<Option<Self>, Vec<Diagnostic>> {
-        let path = format!("rules/{}/invariants.lp", domain.ontology.domain);
+        let walks = domain.program.as_ref().is_some_and(|p| p.walks());
+        let path = if walks { AGENTS.to_owned() } else { format!("rules/{}/invariants.lp", domain.ontology.domain) };
         let Some(text) = domain.files.read(&path) else { return Ok(None) };
         let mut sources = vec![Source::new(&path, &text)];
         let shared = format!("rules/{}/shared.lp", domain.ontology.domain);
         sources.extend(domain.files.read(&shared).map(|t| Source::new(&shared, &t)));
         let mut signature = signature(&domain.ontology);
-        for (name, arity) in [("before", 1), ("act", 3), ("view", 2), ("view", 3), ("view", 4), ("changed", 2)] {
+        for (name, arity) in [("before", 1), ("act", 3), ("view", 2), ("view", 3), ("view", 4), ("changed", 2), ("invoked", 1)] {
             signature.turn.push((name.into(), arity));
         }
         let closed = domain.ontology.sorts.values().filter_map(|s| if let Sort::Values(list) = s { Some(list) } else { None });
@@ -94,9 +98,10 @@ impl Invariants {
             facts.push(Atom::new("act", vec![Term::Int(0), Term::Int(k), a.to_term()]));
         }
         facts.extend(before.session.iter().chain(&before.shared).map(|f| Atom::new("before", vec![f.to_term()])));
+        facts.extend(record.rounds.iter().flat_map(|r| &r.calls).map(|c| Atom::new("invoked", vec![Term::string(&c.function)])));
         facts.push(Atom::new("role", vec![Term::constant(&before.role)]));
         facts.extend(record.view.iter().cloned());
-        match self.violations(store, before, &shared, &facts) {
+        match self.violations(engine, before, &shared, &facts) {
             Ok((found, names)) => {
                 out.extend(found);
                 out.extend(unfaithful(record, &names));
@@ -106,8 +111,10 @@ impl Invariants {
         out
     }
 
-    fn violations(&self, store: &Arc<dyn Store>, before: &Before, shared: &[Atom], facts: &[Atom]) -> Result<(Vec<String>, NameIndex), String> {
-        let kb = store.kb(&before.key.site, before.kb_version).map_err(|e| e.to_string())?;
+    fn violations(&self, engine: &Engine, before: &Before, shared: &[Atom], facts: &[Atom]) -> Result<(Vec<String>, NameIndex), String> {
+        let kb = engine.store().kb(&before.key.site, before.kb_version).map_err(|e| e.to_string())?;
+        let written = &engine.domain().written;
+        let kb = if written.is_empty() { kb } else { Arc::new(kb.iter().chain(&**written).cloned().collect()) };
         let mut last = self.last.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let (base, names) = match &*last {
             Some(l) if l.shared == shared && l.kb == kb => (l.base.clone(), l.names.clone()),

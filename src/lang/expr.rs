@@ -74,6 +74,9 @@ pub fn read(text: &str, names: &dyn Fn(&str) -> bool) -> (Option<Expr>, Vec<Faul
         let span = 0..text.len();
         return (None, vec![fault("the condition is empty", "write what has to hold", span)]);
     }
+    if let Some(called) = called(text, &tokens) {
+        return (None, vec![called]);
+    }
     let looks = tokens.iter().any(|t| matches!(t.kind, Kind::Compare(_) | Kind::Single | Kind::Pattern)) || has_intent(text);
     if !looks && !names(strip_not(text)) && !parts(&tokens).iter().any(|p| names(text.get(p.clone()).unwrap_or("").trim())) {
         let trimmed = text.trim();
@@ -89,6 +92,22 @@ pub fn read(text: &str, names: &dyn Fn(&str) -> bool) -> (Option<Expr>, Vec<Faul
     }
     let broken = reader.faults.iter().any(|f| !f.mild);
     (expr.filter(|_| !broken), reader.faults)
+}
+
+/// A function where a condition begins: the only one that conditions know is `re.match`.
+fn called(text: &str, tokens: &[Token]) -> Option<Fault> {
+    let mut tokens = tokens.iter().skip_while(|t| matches!(t.kind, Kind::Not | Kind::Open));
+    let (name, open) = (tokens.next().filter(|t| t.kind == Kind::Word)?, tokens.next()?);
+    if open.kind != Kind::Open || open.span.start != name.span.end {
+        return None;
+    }
+    let shown = text.get(name.span.clone()).unwrap_or("");
+    let help = if shown.starts_with("re.") {
+        "write re.match(\"PATTERN\", ARGUMENT)".to_owned()
+    } else {
+        format!("call it in a step before, and compare what it gave: `{shown}.NAME`")
+    };
+    Some(fault(&format!("`{shown}` cannot be called in a condition"), &help, name.span.clone()))
 }
 
 fn fault(message: &str, help: &str, span: Range<usize>) -> Fault {
@@ -390,7 +409,8 @@ impl Reader<'_> {
             let span = from..from + rest.len();
             self.at = self.tokens.len();
             if rest.is_empty() {
-                self.faults.push(fault("the phrase is missing", "write what the user says in quotes", start..self.text.trim_end().len()));
+                let shown = self.text.get(start..).unwrap_or("").trim_end();
+                self.faults.push(fault(&format!("`{shown}` lacks its phrase"), "write what the user says in quotes", start..start + shown.len()));
             } else {
                 let help = format!("write it in quotes: \"{rest}\"");
                 self.faults.push(Fault { mild: true, ..fault(&format!("the phrase `{rest}` stands without quotes"), &help, span) });
@@ -513,7 +533,11 @@ impl Reader<'_> {
                     None => self.wrong("the comparison has no right side", FORM),
                 }
             }
-            Some(Kind::Single) => self.wrong("a single `=` compares nothing", "write `==`"),
+            Some(Kind::Single) => match self.tokens.get(self.at + 1).map(|t| &t.kind) {
+                Some(Kind::Compare(Compare::More)) => self.wrong("`=>` is no comparison", "write `>=`"),
+                Some(Kind::Compare(Compare::Less)) => self.wrong("`=<` is no comparison", "write `<=`"),
+                _ => self.wrong("a single `=` compares nothing", "write `==`"),
+            },
             Some(Kind::Open | Kind::Comma) if !left.quoted => {
                 // Plain words with parentheses or commas in them.
                 let mut depth = 0usize;

@@ -151,7 +151,7 @@ fn foreseen(program: &Program, asked: Question) -> Vec<Question> {
 }
 
 /// The conditions of an agent's steps that whoever listens has to answer.
-fn conditions(agent: &Agent) -> Vec<(&'static str, Vec<String>)> {
+pub fn conditions(agent: &Agent) -> Vec<(&'static str, Vec<String>)> {
     fn of(guard: &Guard, out: &mut Vec<(&'static str, Vec<String>)>) {
         match guard {
             Guard::All(parts) | Guard::Any(parts) => parts.iter().for_each(|p| of(p, out)),

@@ -113,8 +113,6 @@ impl Walk<'_> {
             let value = item.get("value").cloned().unwrap_or_default();
             if tool {
                 self.set_by_tool(&arg, value);
-            } else if value.is_null() {
-                self.stands.gave.remove(&(function.to_owned(), arg));
             } else {
                 self.stands.gave.insert((function.to_owned(), arg), value);
             }

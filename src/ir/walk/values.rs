@@ -83,7 +83,7 @@ impl Walk<'_> {
                 name if self.declares(self.own(), name) => self.reads(self.own(), name),
                 "_user_input" => self.stands.heard.as_deref().map_or(Value::Null, Value::from),
                 "sender" => Value::from(self.sender.as_str()),
-                name => self.stands.gave.iter().find(|((_, field), _)| field == name).map_or(Value::Null, |(_, v)| v.clone()),
+                _ => Value::Null,
             };
         };
         if self.declares(of, &path.name) {

@@ -51,7 +51,8 @@ impl Findings {
         } else {
             "look at the quotes, colons and indentation of this line and the one before it"
         };
-        self.error("adl-yaml", at..at, format!("this is no YAML: {told}"), help);
+        let word = rest.split_whitespace().next().map(|w| format!(", at `{w}`")).unwrap_or_default();
+        self.error("adl-yaml", at..at, format!("this is no YAML: {told}{word}"), help);
     }
 
     /// Whether something was found that stops the program from loading.

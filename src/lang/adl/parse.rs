@@ -187,7 +187,10 @@ impl<'a> Reader<'a, '_> {
         let (anchor, node) = match event {
             Event::Scalar(text, style, anchor, _) => {
                 let span = self.trimmed(span, style);
-                (anchor, Node { data: Data::Scalar { text: text.into_owned(), plain: style == ScalarStyle::Plain }, span })
+                let plain = style == ScalarStyle::Plain;
+                // The parser gives what is not written as `~`.
+                let text = if plain && span.is_empty() { String::new() } else { text.into_owned() };
+                (anchor, Node { data: Data::Scalar { text, plain }, span })
             }
             Event::Alias(id) => match self.anchors.get(&id).cloned() {
                 Some(node) => {

@@ -17,7 +17,7 @@ pub fn check<'a>(scope: Scope<'a>, found: &mut Findings) {
                     found.error("adl-calls-itself", at.span.clone(), message, help);
                 }
             }
-            endless(agent, &block.steps, found);
+            endless(agent, Some(&block.name.text), &block.steps, found);
         }
     }
 }
@@ -88,19 +88,20 @@ fn comes_back<'a>(scope: Scope<'a>, from: Place<'a>, to: (&str, &str), seen: &mu
     first_calls(scope, from.0, from.1).into_iter().any(|(next, _)| comes_back(scope, next, to, seen))
 }
 
-/// A label with a jump back to it and nothing in between that waits, ends or decides.
-fn endless(agent: &Agent, steps: &[Step], found: &mut Findings) {
+/// A label, or a block's beginning, with a jump back to it and nothing in between that waits, ends or decides.
+fn endless(agent: &Agent, block: Option<&str>, steps: &[Step], found: &mut Findings) {
     for (n, step) in steps.iter().enumerate() {
         if let StepKind::Next { target, tries: None } = &step.kind
-            && let Some(from) = steps.iter().take(n).position(|s| matches!(&s.kind, StepKind::Label(l) if l.text == target.text))
-            && steps.iter().take(n).skip(from + 1).all(|s| matches!(s.kind, StepKind::Bot(_) | StepKind::Set(_) | StepKind::Label(_)))
+            && let label = steps.iter().take(n).position(|s| matches!(&s.kind, StepKind::Label(l) if l.text == target.text))
+            && let Some(from) = label.map(|l| l + 1).or(Some(0).filter(|_| block == Some(&target.text)))
+            && steps.iter().take(n).skip(from).all(|s| matches!(s.kind, StepKind::Bot(_) | StepKind::Set(_) | StepKind::Label(_)))
         {
             let message = format!("`{}` goes round from `{}` to here without end: nothing in between waits", agent.name.text, target.text);
             found.warning("adl-endless-loop", target.span.clone(), message, "put a `user` or a condition in between, or limit it by `tries`");
         }
         if let StepKind::If { branches, otherwise } = &step.kind {
-            branches.iter().for_each(|b| endless(agent, &b.then, found));
-            endless(agent, otherwise, found);
+            branches.iter().for_each(|b| endless(agent, None, &b.then, found));
+            endless(agent, None, otherwise, found);
         }
     }
 }

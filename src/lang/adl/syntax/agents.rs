@@ -374,9 +374,11 @@ fn missing(agent: &Agent, node: &Node, found: &mut Findings) {
         Kind::Ensemble | Kind::Kb => None,
     };
     if let Some((field, help)) = needed.filter(|(field, _)| !given(field)) {
+        // What is written without a value is wrong there.
+        let written = node.members().iter().find(|(k, _)| k.text == field).map(|(k, _)| k.span.clone());
         found.error(
             "adl-missing-field",
-            at.clone(),
+            written.unwrap_or_else(|| at.clone()),
             format!("the {} `{name}` has no `{field}`", agent.kind.name()),
             near(field).unwrap_or_else(|| help.to_owned()),
         );

@@ -95,6 +95,9 @@ pub fn blocks(key: &Word, node: &Node, found: &mut Findings) -> Vec<Block> {
             Some(Mark::End(span)) => match open.take() {
                 Some(before) => {
                     closed = true;
+                    if before.2.is_none() {
+                        found.warning("adl-outside-block", span, "this `end` ends a block that has no `begin`", "write `- begin` before its first step, or remove it");
+                    }
                     close(before, &mut out, found);
                 }
                 None => found.error("adl-outside-block", span, "this `end` ends nothing", "remove it, or write `begin` where its block begins"),
