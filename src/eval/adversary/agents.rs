@@ -32,7 +32,8 @@ fn proposal(dice: &mut Dice, program: &Program) -> Atom {
         Body::Know { .. } => &["answer", "fallback"],
         _ => &["extract", "intent", "intent", "judge", "fallback"],
     };
-    let ask = dice.pick(if dice.once_in(8) { &ASKS } else { own }).copied().unwrap_or("route");
+    let asks: &[&str] = if dice.once_in(8) { &ASKS } else { own };
+    let ask = dice.pick(asks).copied().unwrap_or("route");
     let about = conditions(agent).into_iter().filter(|(a, _)| *a == ask).map(|(_, about)| about).collect::<Vec<_>>();
     let about = dice.pick(&about).cloned().unwrap_or_default();
     let by = if dice.once_in(6) { "" } else { agent.name.as_str() };
@@ -42,7 +43,10 @@ fn proposal(dice: &mut Dice, program: &Program) -> Atom {
 
 fn give(dice: &mut Dice, program: &Program, agent: &Agent, ask: &str) -> Value {
     if dice.once_in(15) {
-        return dice.pick(&[Value::Null, json!(7), json!([]), json!({ "data": 5 }), json!({ "tool": 3 }), json!({ "status": "fly" })]).cloned().unwrap_or_default();
+        return dice
+            .pick(&[Value::Null, json!(7), json!([]), json!({ "data": 5 }), json!({ "tool": 3 }), json!({ "status": "fly" })])
+            .cloned()
+            .unwrap_or_default();
     }
     let text = |dice: &mut Dice| json!(dice.pick(&["hello", "${main.a}", "", "all is well"]));
     match ask {
@@ -96,7 +100,19 @@ fn data(dice: &mut Dice, program: &Program, agent: &Agent) -> Map<String, Value>
 }
 
 fn value(dice: &mut Dice) -> Value {
-    let all = [json!(true), json!(false), json!(3), json!(-1), json!(2.5), json!("red"), json!("12"), json!(""), json!([1, "x"]), json!({ "a": { "b": 1 } }), Value::Null];
+    let all = [
+        json!(true),
+        json!(false),
+        json!(3),
+        json!(-1),
+        json!(2.5),
+        json!("red"),
+        json!("12"),
+        json!(""),
+        json!([1, "x"]),
+        json!({ "a": { "b": 1 } }),
+        Value::Null,
+    ];
     dice.pick(&all).cloned().unwrap_or_default()
 }
 

@@ -96,7 +96,12 @@ pub fn blocks(key: &Word, node: &Node, found: &mut Findings) -> Vec<Block> {
                 Some(before) => {
                     closed = true;
                     if before.2.is_none() {
-                        found.warning("adl-outside-block", span, "this `end` ends a block that has no `begin`", "write `- begin` before its first step, or remove it");
+                        found.warning(
+                            "adl-outside-block",
+                            span,
+                            "this `end` ends a block that has no `begin`",
+                            "write `- begin` before its first step, or remove it",
+                        );
                     }
                     close(before, &mut out, found);
                 }

@@ -80,7 +80,10 @@ fn asked<'a>(agent: &'a Agent, q: &Question, line: &str) -> Option<&'a Arg> {
     let points = |a: &Arg| {
         let name: BTreeSet<String> = telling(&name_words(&a.name).join(" "));
         let kind = kind(a).is_some_and(|k| k.asks.is_match(&low));
-        3 * name.intersection(&asks).count() + telling(&a.about).intersection(&asks).count() + 2 * usize::from(kind) + 3 * usize::from(decides.contains(&a.name))
+        3 * name.intersection(&asks).count()
+            + telling(&a.about).intersection(&asks).count()
+            + 2 * usize::from(kind)
+            + 3 * usize::from(decides.contains(&a.name))
     };
     let mut best: Option<(usize, bool, &Arg)> = None;
     for arg in &agent.args {
