@@ -119,50 +119,43 @@ fn string_end(text: &str, at: usize) -> usize {
     text.len()
 }
 
-/// Where the bracket that opens at this place closes.
-fn matching(text: &str, open: usize) -> Option<usize> {
-    let (mut at, mut depth) = (open, 0usize);
-    while let Some(c) = text.get(at..).and_then(|t| t.chars().next()) {
-        match c {
-            '"' | '\'' => {
-                at = string_end(text, at);
-                continue;
-            }
-            '#' => at += text.get(at..).and_then(|t| t.find('\n')).map_or(0, |n| n - 1),
-            '(' | '[' | '{' => depth += 1,
-            ')' | ']' | '}' => {
-                depth = depth.checked_sub(1)?;
-                if depth == 0 {
-                    return Some(at);
+/// The characters outside of texts and comments, each with how many brackets are open around it.
+fn outside(text: &str, from: usize) -> impl Iterator<Item = (usize, char, i32)> {
+    let (mut at, mut depth) = (from, 0i32);
+    std::iter::from_fn(move || {
+        loop {
+            let c = text.get(at..)?.chars().next()?;
+            let here = at;
+            at += c.len_utf8();
+            match c {
+                '"' | '\'' => at = string_end(text, here),
+                '#' => at += text.get(at..).and_then(|t| t.find('\n')).unwrap_or_default(),
+                '(' | '[' | '{' => {
+                    depth += 1;
+                    return Some((here, c, depth - 1));
+                }
+                _ => {
+                    depth -= i32::from(matches!(c, ')' | ']' | '}'));
+                    return Some((here, c, depth));
                 }
             }
-            _ => {}
         }
-        at += c.len_utf8();
-    }
-    None
+    })
+}
+
+/// Where the bracket that opens at this place closes.
+fn matching(text: &str, open: usize) -> Option<usize> {
+    outside(text, open).find(|(_, c, depth)| *depth <= 0 && matches!(c, ')' | ']' | '}')).filter(|(_, _, depth)| *depth == 0).map(|(at, ..)| at)
 }
 
 /// The parts of a range between a separator, outside of texts, comments and brackets.
 fn split(text: &str, range: Range<usize>, by: char) -> Vec<Range<usize>> {
-    let (mut out, mut start, mut at, mut depth) = (vec![], range.start, range.start, 0i32);
-    while at < range.end {
-        let Some(c) = text.get(at..).and_then(|t| t.chars().next()) else { break };
-        match c {
-            '"' | '\'' => {
-                at = string_end(text, at);
-                continue;
-            }
-            '#' => at += text.get(at..).and_then(|t| t.find('\n')).map_or(0, |n| n - 1),
-            '(' | '[' | '{' => depth += 1,
-            ')' | ']' | '}' => depth -= 1,
-            c if c == by && depth == 0 => {
-                out.push(start..at);
-                start = at + c.len_utf8();
-            }
-            _ => {}
+    let (mut out, mut start) = (vec![], range.start);
+    for (at, c, depth) in outside(text, range.start).take_while(|(at, ..)| *at < range.end) {
+        if c == by && depth == 0 {
+            out.push(start..at);
+            start = at + c.len_utf8();
         }
-        at += c.len_utf8();
     }
     out.push(start..range.end);
     out
