@@ -378,7 +378,8 @@ impl Functions {
         let mut attempts = 0;
         loop {
             let left = until.map_or(Duration::MAX, |u| u.saturating_duration_since(Instant::now()));
-            let limit = left.min(Duration::from_millis(f.timeout_ms));
+            // A worker keeps the function's time itself, which does not begin before it has started.
+            let limit = if matches!(f.target, Target::Python { .. }) { left } else { left.min(Duration::from_millis(f.timeout_ms)) };
             if limit.is_zero() {
                 return Err(ActError::Timeout { function: f.name.clone(), millis: began.elapsed().as_millis() });
             }
@@ -408,6 +409,18 @@ impl Functions {
         });
         let lost = |name| Err(ActError::Unreachable(name, "the call was abandoned".to_owned()));
         made.await.unwrap_or_else(|| names.into_iter().map(lost).collect())
+    }
+}
+
+/// The text at an address, if it comes in time.
+pub async fn page(url: String, limit: Duration) -> Result<String, ActError> {
+    let name = url.clone();
+    let late = ActError::Timeout { function: url.clone(), millis: limit.as_millis() };
+    let read = apart(async move { tokio::time::timeout(limit, http::page(&url)).await });
+    match read.await {
+        Some(Ok(text)) => text,
+        Some(Err(_)) => Err(late),
+        None => Err(ActError::Unreachable(name, "the request was abandoned".to_owned())),
     }
 }
 

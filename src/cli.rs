@@ -12,6 +12,7 @@ mod facts;
 mod flow;
 #[cfg(feature = "serve")]
 mod mcp;
+mod pages;
 mod paraphrase;
 mod refine;
 mod replay;

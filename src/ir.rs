@@ -136,7 +136,7 @@ pub enum Body {
 }
 
 /// Part of a document.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Passage {
     /// Its words.
     pub text: String,

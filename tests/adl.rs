@@ -10,7 +10,7 @@ mod workers;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -248,6 +248,38 @@ fn the_command_line_tells_of_mistakes_and_draws() {
     assert!(drawn.starts_with("digraph") && drawn.contains("call order") && drawn.contains("penwidth=3"), "{drawn}");
     let offline = run(&["check", "--offline"], &Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/adl/shell"));
     assert!(String::from_utf8_lossy(&offline.stdout).contains("needs a language model"));
+}
+
+/// A page is read when a question needs it, once, and not at all where that is forbidden.
+#[test]
+fn an_address_is_read_when_it_is_needed() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}/rules", listener.local_addr().unwrap());
+    let page = "<html><body><p>Parcels weigh at most thirty kilos.</p><p>We deliver on Saturdays.</p></body></html>";
+    std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let _ = stream.read(&mut [0; 4096]);
+        write!(stream, "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{page}", page.len()).unwrap();
+    });
+    let program = format!("main:\n  type: kb agent\n  description: knows the rules of parcels\n  sources: ['{address}', 'http://127.0.0.1:1/none']\n");
+    let folder = project(&program, &BTreeMap::new());
+    let lines = "{\"session\":\"s\",\"text\":\"do you deliver on Saturdays?\"}\n{\"session\":\"s\",\"text\":\"how many kilos may parcels weigh\"}\n";
+    let asked = |more: &[&str]| {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_duologue"))
+            .args(["step", "--no-why", "--reasoner", "fast", "--agents"])
+            .arg(folder.path())
+            .args(more)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        child.stdin.take().unwrap().write_all(lines.as_bytes()).unwrap();
+        let out = child.wait_with_output().unwrap();
+        String::from_utf8(out.stdout).unwrap().lines().map(|l| serde_json::from_str::<Value>(l).unwrap()["bot"].clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(asked(&["--no-fetch"]), [json!([]), json!([])]);
+    assert_eq!(asked(&[]), [json!(["We deliver on Saturdays."]), json!(["Parcels weigh at most thirty kilos."])]);
 }
 
 /// Arbitrary proposals and arbitrary answers of functions do nothing that the program does not provide for.

@@ -16,6 +16,21 @@ pub(super) async fn call(name: &str, url: &str, call: &Call, id: &str) -> Result
         let told = e.without_url().to_string();
         if connects { ActError::Unreachable(name.to_owned(), told) } else { ActError::Failed(name.to_owned(), told) }
     })?;
+    let body = body(name, answer).await?;
+    serde_json::from_slice(&body).map_err(|e| ActError::Unreadable(name.to_owned(), e.to_string()))
+}
+
+/// What stands at an address. Redirects are followed a little way: its author chose the address.
+pub(super) async fn page(url: &str) -> Result<String, ActError> {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let unreachable = |e: reqwest::Error| ActError::Unreachable(url.to_owned(), e.without_url().to_string());
+    let client = reqwest::Client::builder().redirect(reqwest::redirect::Policy::limited(5)).build().map_err(unreachable)?;
+    let answer = client.get(url).send().await.map_err(unreachable)?;
+    Ok(String::from_utf8_lossy(&body(url, answer).await?).into_owned())
+}
+
+/// The whole of an answer that is none too long.
+async fn body(name: &str, answer: reqwest::Response) -> Result<Vec<u8>, ActError> {
     let status = answer.status();
     let mut body = Vec::new();
     let mut stream = answer.bytes_stream();
@@ -29,5 +44,5 @@ pub(super) async fn call(name: &str, url: &str, call: &Call, id: &str) -> Result
     if !status.is_success() {
         return Err(ActError::Failed(name.to_owned(), format!("status {}", status.as_u16())));
     }
-    serde_json::from_slice(&body).map_err(|e| ActError::Unreadable(name.to_owned(), e.to_string()))
+    Ok(body)
 }

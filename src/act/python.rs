@@ -105,6 +105,8 @@ impl Workers {
     pub(super) fn call(&self, file: &Path, call: &Call, limit: Duration) -> Result<Value, ActError> {
         let until = Instant::now() + limit;
         let mut worker = self.take(&call.function, until, limit)?;
+        // The time that it took to start a worker is not the function's.
+        let until = Instant::now() + limit;
         let line = json!({ "file": file, "function": call.function, "args": call.inputs }).to_string();
         let sent = worker.input.write_all(format!("{line}\n").as_bytes()).and_then(|()| worker.input.flush());
         let failed = |what: &str| ActError::Failed(call.function.clone(), what.to_owned());

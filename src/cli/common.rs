@@ -222,6 +222,9 @@ pub struct Listen {
     /// Where the names' vectors are kept; otherwise DUOLOGUE_EMBEDDINGS_CACHE says it, or they are asked for in every run.
     #[arg(long, value_name = "FOLDER")]
     pub embeddings_cache: Option<PathBuf>,
+    /// Read no addresses that agents know from (with --agents).
+    #[arg(long)]
+    pub no_fetch: bool,
 }
 
 impl Listen {
@@ -243,7 +246,8 @@ impl Listen {
             "embedded" | "hybrid" | "llm" if domain.program.as_ref().is_some_and(|p| p.walks()) => {
                 let model = if way == "embedded" { None } else { Some(needed()?) };
                 match domain.adviser(model, way == "llm") {
-                    Some(adviser) => engine.with_understand(Arc::new(adviser)),
+                    Some(adviser) if self.no_fetch => engine.with_understand(Arc::new(adviser)),
+                    Some(adviser) => engine.with_understand(Arc::new(adviser.reading(super::pages::reader()))),
                     None => engine,
                 }
             }

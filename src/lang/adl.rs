@@ -22,6 +22,7 @@ use error::Findings;
 use names::Scope;
 use parse::Node;
 use project::{Found, Project};
+pub use sources::page;
 use syntax::Document;
 
 /// A project that was read: what was understood, and everything that is wrong with it.

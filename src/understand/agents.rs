@@ -9,7 +9,7 @@ pub use offline::Offline;
 
 use std::sync::Arc;
 
-use futures_util::future::BoxFuture;
+use futures_util::future::{BoxFuture, join_all};
 use serde_json::Value;
 
 use super::{Account, Context, Heard, Understand};
@@ -17,7 +17,7 @@ use crate::conversation::Conversation;
 use crate::ir::guard::Guard;
 use crate::ir::script::StepKind;
 use crate::ir::walk::{Question, proposed, question};
-use crate::ir::{Agent, Program};
+use crate::ir::{Agent, Body, Passage, Program};
 use crate::term::{Atom, Term};
 use crate::wait::block_on;
 
@@ -79,16 +79,35 @@ impl<A: Advise, B: Advise> Advise for OneOrOther<A, B> {
     }
 }
 
+/// Reads what stands at an address, or nothing.
+pub type Pages = Arc<dyn Fn(String) -> BoxFuture<'static, Vec<Passage>> + Send + Sync>;
+
 /// The listener of a program of agents.
 pub struct Adviser {
     program: Arc<Program>,
     advise: Arc<dyn Advise>,
+    pages: Option<Pages>,
 }
 
 impl Adviser {
     /// A listener that has questions answered so.
     pub fn new(program: Arc<Program>, advise: Arc<dyn Advise>) -> Self {
-        Self { program, advise }
+        Self { program, advise, pages: None }
+    }
+
+    /// The same, which reads the addresses that an agent knows from when it is asked.
+    pub fn reading(self, pages: Pages) -> Self {
+        Self { pages: Some(pages), ..self }
+    }
+
+    /// A round with the pages that its questions need.
+    async fn informed(&self, mut round: Vec<Question>) -> Vec<Question> {
+        for q in round.iter_mut().filter(|q| q.ask == "answer") {
+            if let (Some(pages), Some(Body::Know { addresses, .. })) = (&self.pages, self.program.agent(&q.by).map(|a| &a.body)) {
+                q.pages = join_all(addresses.iter().cloned().map(&**pages)).await.concat();
+            }
+        }
+        round
     }
 
     /// Answers to everything that a turn on these facts asks, as inputs that come after those that are there.
@@ -104,7 +123,7 @@ impl Adviser {
             let given: Vec<(Question, Value)> = if let Some(at) = kept {
                 vec![ahead.remove(at)]
             } else {
-                let round = foreseen(&self.program, asked);
+                let round = self.informed(foreseen(&self.program, asked)).await;
                 let said = self.advise.advise(&round, &situation).await;
                 let mut all = round.into_iter().zip(said).map(|(q, v)| {
                     // What nobody answers counts as what is usual for its kind.

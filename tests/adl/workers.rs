@@ -94,7 +94,7 @@ impl Drop for Engine {
 fn ordeal(calls: usize) {
     let files = BTreeMap::from([
         ("tools.py".to_owned(), TOOLS.to_owned()),
-        ("config.yml".to_owned(), "functions:\n  hang: {timeout_s: 0.2}\n  flood: {timeout_s: 5}\n".to_owned()),
+        ("config.yml".to_owned(), "functions:\n  hang: {timeout_s: 0.5}\n  flood: {timeout_s: 5}\n".to_owned()),
     ]);
     let folder = super::project(PROGRAM, &files);
     let mut engine = Engine::start(folder.path());
@@ -124,6 +124,7 @@ fn ordeal(calls: usize) {
     made.lines().for_each(|mark| *count.entry(mark).or_default() += 1);
     let twice: Vec<_> = count.iter().filter(|(_, n)| **n > 1).collect();
     assert!(twice.is_empty(), "made twice: {twice:?}");
+    // What an engine had not yet committed when it was killed is not called.
     assert!(count.len() >= calls, "only {} calls of {calls}", count.len());
     println!("{calls} kills, hangs and floods, {breaks} kills of the engine: 0 conversations lost, 0 calls made twice");
 }

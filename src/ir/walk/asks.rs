@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::{Stop, Walk};
+use crate::ir::Passage;
 use crate::term::{Atom, Term};
 
 /// What a program asks of whoever listens.
@@ -25,6 +26,8 @@ pub struct Question {
     pub lines: Vec<String>,
     /// What the functions that it called gave in this turn.
     pub results: Vec<String>,
+    /// What stands on the pages that the agent knows from, once they were read.
+    pub pages: Vec<Passage>,
 }
 
 /// How often in one place something may be proposed that is not permitted, before what is usual counts.
@@ -90,6 +93,7 @@ impl Walk<'_> {
             misses: self.stands.misses.get(by).copied().unwrap_or_default(),
             lines,
             results: self.turn.results.clone(),
+            pages: vec![],
         }
     }
 

@@ -114,6 +114,13 @@ fn file(project: &Project, path: &Path, source: &Word, out: &mut Vec<Passage>, f
     out.extend(parts.into_iter().map(|text| Passage { text, from: shown.clone() }));
 }
 
+/// What stands on a page of the web.
+pub fn page(address: &str, text: &str) -> Vec<Passage> {
+    let tagged = text.trim_start().starts_with('<');
+    let parts = if tagged { paragraphs(&without_tags(text)) } else { paragraphs(text) };
+    parts.into_iter().map(|text| Passage { text, from: address.to_owned() }).collect()
+}
+
 /// Paragraphs of a text; of headings only the words.
 fn paragraphs(text: &str) -> Vec<String> {
     let lines = text.replace("\r\n", "\n");

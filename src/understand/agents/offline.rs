@@ -38,7 +38,7 @@ const NEEDS_MODEL: &str = "needs a language model";
 pub(super) fn nearest(passages: &[Passage], q: &Question) -> Vec<Value> {
     let said = telling(q.lines.last().map_or("", String::as_str));
     let mut all: Vec<(f64, &Passage)> =
-        passages.iter().map(|p| (share(said.intersection(&telling(&p.text)).count(), said.len()), p)).filter(|(s, _)| *s > 0.0).collect();
+        passages.iter().chain(&q.pages).map(|p| (share(said.intersection(&telling(&p.text)).count(), said.len()), p)).filter(|(s, _)| *s > 0.0).collect();
     all.sort_by(|(a, _), (b, _)| b.total_cmp(a));
     all.into_iter().take(SHOWN).map(|(_, p)| json!({ "text": p.text, "from": p.from })).collect()
 }
@@ -111,7 +111,7 @@ impl Offline {
             return json!(a);
         }
         let told = |p: &Passage| share(said.intersection(&telling(&p.text)).count(), said.len());
-        let best = passages.iter().map(|p| (told(p), p)).max_by(|(a, _), (b, _)| a.total_cmp(b));
+        let best = passages.iter().chain(&q.pages).map(|p| (told(p), p)).max_by(|(a, _), (b, _)| a.total_cmp(b));
         best.filter(|(s, _)| *s >= TELLS && !said.is_empty()).map_or_else(|| json!("No answer"), |(_, p)| json!(p.text))
     }
 

@@ -68,7 +68,25 @@ pub fn data(program: &Program, agent: &Agent, q: &Question, text: &str) -> Map<S
     {
         out.insert(arg.name.clone(), v);
     }
+    // Whoever begins with a name means what the agent works on first.
+    let begins = matches!(agent.body, Body::Script(_)) && before.is_none_or(|line| decided_after(agent, line).is_none());
+    if begins
+        && out.is_empty()
+        && let Some(name) = name_within(text)
+    {
+        let day = values::DAYS.contains(&name.to_lowercase().as_str());
+        let takes = |a: &&Arg| kind(a).map_or(!day, |k| if day { k.kind == "date" } else { matches!(k.kind.as_str(), "name" | "place") });
+        let open = agent.args.iter().filter(|a| q.args.get(&a.name).is_none_or(Value::is_null));
+        out.extend(open.into_iter().find(takes).map(|arg| (arg.name.clone(), json!(name))));
+    }
     out
+}
+
+/// A name within a sentence, by its capitals.
+fn name_within(text: &str) -> Option<String> {
+    let capital = |w: &&str| w.chars().next().is_some_and(char::is_uppercase) && *w != "I" && !w.starts_with("I'") && !w.starts_with("I\u{2019}");
+    let run: Vec<&str> = text.split_whitespace().skip(1).skip_while(|w| !capital(w)).take_while(capital).collect();
+    (!run.is_empty()).then(|| bare(&run.join(" ")).to_owned())
 }
 
 /// The argument that the last line asks for: its own words, its kind, and what the steps after the question decide by tell.
@@ -273,6 +291,8 @@ mod tests {
         assert_eq!(said("title", "the book is called The Trial"), Some(json!("The Trial")));
         assert_eq!(said("day", "next Monday would be good"), Some(json!("next Monday")));
         assert_eq!(said("city", "what do you offer?"), None);
+        assert_eq!(name_within("I want to order Nine Keys, please").as_deref(), Some("Nine Keys"));
+        assert_eq!(name_within("What do I do?"), None);
     }
 
     #[test]
