@@ -183,20 +183,24 @@ fn llm(a: &Arguments) -> Result<bool, Failure> {
         let began = Instant::now();
         let record = engine.turn_streaming(&key, role, &Said::Text(line), None, &mut |_| {}).map_err(|e| other(&e))?;
         times.push(began.elapsed().as_secs_f64() * 1e6);
-        let heard = record.models.as_ref().and_then(|m| m.understanding.as_ref()?.exchange.as_ref());
-        if let Some(exchange) = heard {
-            let sums: &mut (u64, u64) = input.entry(role.clone()).or_default();
-            *sums = (sums.0 + exchange.usage.input, sums.1 + u64::from(exchange.usage.calls));
+        if let Some(models) = record.models.as_ref() {
+            let translated = models.understanding.as_ref().and_then(|u| u.exchange.as_ref()).map_or(0, |e| e.usage.input);
+            let sums: &mut (u64, u64, u64) = input.entry(role.clone()).or_default();
+            *sums = (sums.0 + translated, sums.1 + models.turn.input, sums.2 + 1);
         }
     }
-    let tokens: std::collections::BTreeMap<String, u64> = input.into_iter().map(|(role, (tokens, calls))| (role, tokens / calls.max(1))).collect();
+    let mean = |at: fn(&(u64, u64, u64)) -> u64| -> std::collections::BTreeMap<&String, u64> {
+        input.iter().map(|(role, sums)| (role, at(sums) / sums.2.max(1))).collect()
+    };
+    let (tokens, all) = (mean(|sums| sums.0), mean(|sums| sums.1));
     if !a.json {
         for (role, mean) in &tokens {
-            println!("a translation for the {role} sends about {mean} tokens (a token has about four bytes)");
+            let all = all.get(role).copied().unwrap_or_default();
+            println!("a turn of the {role} sends about {all} tokens, {mean} of them for the translation (a token has about four bytes)");
         }
         println!("{:.2} calls a turn, each answered at once by a server on this machine", server.requests() as f64 / a.turns.max(1) as f64);
     }
-    print_measured("turn with a model at both ends", a, times, &[("translation_tokens", serde_json::json!(tokens))]);
+    print_measured("turn with a model at both ends", a, times, &[("translation_tokens", serde_json::json!(tokens)), ("turn_tokens", serde_json::json!(all))]);
     Ok(true)
 }
 

@@ -208,8 +208,8 @@ pub struct Listen {
     /// Without it: hybrid if a model is configured, else embedded.
     #[arg(long)]
     pub understanding: Option<String>,
-    /// Who words the replies: `templates`, `llm` (checked against the actions), or `bank`: wordings that were checked before, at random;
-    /// what the bank lacks is worded by the model, if one is configured, else by the templates.
+    /// Who words the replies: `templates`; `bank`: wordings that were checked before, at random, and for what the bank lacks the model, if
+    /// one is configured, else the templates; `llm`: the same, and a model must be configured (its words are checked against the actions).
     #[arg(long, default_value = "templates")]
     pub wording: String,
     /// The model's configuration (see docs/models.md); otherwise the DUOLOGUE_MODEL… variables are read.
@@ -279,12 +279,9 @@ impl Listen {
         };
         match self.wording.as_str() {
             "templates" | "" => Ok(engine),
-            "llm" => {
-                let render = domain.model_renderer(needed()?).map_err(|e| Failure::Other(e.to_string()))?;
-                Ok(engine.with_render(Arc::new(render)))
-            }
-            "bank" => {
-                let rest: Arc<dyn Render> = match model {
+            // What the bank holds is said without a call, whoever says the rest.
+            way @ ("llm" | "bank") => {
+                let rest: Arc<dyn Render> = match if way == "llm" { Some(needed()?) } else { model } {
                     Some(model) => Arc::new(domain.model_renderer(model).map_err(|e| Failure::Other(e.to_string()))?),
                     None => domain.templates.clone(),
                 };

@@ -10,8 +10,11 @@ use crate::facts::MemoryStore;
 use crate::llm::BlockingModel;
 use crate::reason::Reasoner;
 use crate::turn::Options;
+use crate::understand::Heard;
 use crate::understand::embedded::Part;
 use crate::understand::hybrid::DEFAULT_BELOW;
+use crate::understand::llm::Names;
+use crate::understand::llm::forms::Forms;
 
 /// Arguments of `eval`.
 #[derive(clap::Args)]
@@ -197,6 +200,8 @@ pub fn run(a: &Arguments) -> Result<bool, Failure> {
             for (label, model) in models_of(&u.models)? {
                 models.push((label, domain.model_translator(model).map_err(|e| Failure::Other(e.to_string()))?));
             }
+            let names = Names::of(&domain.ontology, domain.facts.iter());
+            let strange = |heard: &Heard, role: &str| names.strange(&Forms::of(&domain.ontology, role), &heard.predicates);
             match &embedded {
                 Some(embedded) if models.is_empty() && !u.json => nlu::write_report(&nlu::evaluate(embedded, &cases), &mut std::io::stdout().lock())?,
                 None if models.is_empty() => return Err(Failure::Other("no translator: the domain ships no lexicon, and no model is configured".to_owned())),
@@ -205,6 +210,9 @@ pub fn run(a: &Arguments) -> Result<bool, Failure> {
                     let reports = understand::compare(&cases, embedded, &models, DEFAULT_BELOW);
                     print_reports(&reports, u.json, understand::table);
                 }
+            }
+            if let Some(embedded) = embedded.as_ref().filter(|_| !u.json) {
+                println!("{}", understand::cap(&cases, embedded, |heard, role| heard.confidence < DEFAULT_BELOW || strange(heard, role)));
             }
             Ok(true)
         }

@@ -181,6 +181,36 @@ pub fn compare(cases: &[Case], embedded: Option<&dyn Understand>, models: &[(Str
     reports
 }
 
+/// How good the hybrid can be at most: with a model that is always right.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Cap {
+    /// Cases.
+    pub cases: usize,
+    /// Of these, those that would be put to the model.
+    pub asked: usize,
+    /// Cases that would be right then: these, and those that the embedded translator is sure of and reads rightly.
+    pub right: usize,
+}
+
+impl std::fmt::Display for Cap {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let of = |n| percent(n, self.cases);
+        write!(f, "hybrid with a model that is always right: {:.1} % exact, asking it {:.1} %", of(self.right), of(self.asked))
+    }
+}
+
+/// The hybrid's cap over the embedded translator; `asks` tells whether what it heard in a role is put to the model.
+pub fn cap(cases: &[Case], embedded: &dyn Understand, asks: impl Fn(&Heard, &str) -> bool) -> Cap {
+    let mut cap = Cap { cases: cases.len(), ..Cap::default() };
+    for case in cases {
+        let heard = embedded.understand(&case.text, &context(case));
+        let asked = asks(&heard, &case.role);
+        cap.asked += usize::from(asked);
+        cap.right += usize::from(asked || Score::default().count(case, &heard).exact);
+    }
+    cap
+}
+
 /// Every case is a conversation of its own, so that a budget for conversations does not stop the whole.
 fn context(case: &Case) -> Context {
     Context { conversation: Conversation { site: "eval".into(), session: case.id.clone() }, ..case.context.clone() }

@@ -21,11 +21,9 @@ mod words;
 
 use chart::{Reading, State};
 use clauses::Clauses;
-use grammar::{Grammar, Ground, Mask};
+use grammar::{ACTIONS, Grammar, Ground, Mask};
 use scan::{Entity, NameIndex, read, sentences};
 
-/// Most actions of a reply that is worded freely; beyond them stand the bits of the template's further sentences.
-const ACTIONS: usize = 64;
 /// Wordings of the template that are known beside the turn's own.
 const VARIANTS: u64 = 6;
 
@@ -118,12 +116,11 @@ impl Faithful {
             fault: too_many.then_some(Violation::Length),
             spoken: vec![],
         };
-        let mut free = ACTIONS;
         let tones = (0..VARIANTS).map(|turn| Tone { turn: tone.turn.wrapping_add(turn), ..tone.clone() });
         let known: BTreeSet<(Vec<usize>, String)> = tones.flat_map(|tone| template.parts(says, &tone)).collect();
         for (of, text) in known {
             checker.clauses.allow(&text);
-            checker.literal(mask(&of), &text, &mut free, &self.grammar);
+            checker.literal(mask(&of), &text, &self.grammar);
         }
         checker
     }
@@ -155,19 +152,15 @@ pub struct Checker {
 
 impl Checker {
     /// The template's own sentences may be said as they are; the way on behind a refusal may be left out, what holds something not.
-    fn literal(&mut self, of: Mask, text: &str, free: &mut usize, grammar: &Grammar) {
-        let mut bit = || {
-            *free += 1;
-            1 << (*free).min(127)
-        };
+    fn literal(&mut self, of: Mask, text: &str, grammar: &Grammar) {
         let (mut first, mut needed) = (of, 0);
         let all = sentences(text);
-        let further: Vec<Mask> = all.iter().skip(1).map(|_| bit()).collect();
+        let further: Vec<Mask> = all.iter().skip(1).map(|_| self.ground.bit()).collect();
         for (sentence, own) in all.iter().skip(1).zip(&further) {
             needed |= if self.clauses.holds_something(sentence) { *own } else { 0 };
         }
         if needed != 0 {
-            let used = bit();
+            let used = self.ground.bit();
             first |= used;
             self.bound.push((used, needed));
         }
@@ -307,8 +300,9 @@ pub fn unsupported(text: &str, says: &[Say], names: &NameIndex) -> Vec<Entity> {
 fn integers(term: &Term, out: &mut BTreeSet<i64>) {
     match term {
         Term::Int(n) => {
-            // A sign is a mark of its own to the reader of texts.
+            // A sign is a mark of its own to the reader of texts, and an hour after noon has two names.
             out.extend([i64::from(*n), i64::from(*n).abs()]);
+            out.extend(Some(i64::from(*n) - 12).filter(|hour| (1..12).contains(hour)));
         }
         Term::Fun(_, args) => args.iter().for_each(|a| integers(a, out)),
         _ => {}

@@ -72,6 +72,16 @@ impl Pattern {
         }
     }
 
+    /// The term that the pattern becomes with its variables filled in; none if one of them holds no term.
+    pub fn filled(&self, bindings: &Bindings) -> Option<Term> {
+        match self {
+            Self::Any => None,
+            Self::Var(v) => bindings.iter().find_map(|(n, value)| if let (true, Value::Term(t)) = (n == v, value) { Some(t.clone()) } else { None }),
+            Self::Literal(term) => Some(term.clone()),
+            Self::Fun(name, args) => Some(Term::Fun(name.clone(), args.iter().map(|a| a.filled(bindings)).collect::<Option<_>>()?)),
+        }
+    }
+
     /// The variables, in order of appearance.
     pub fn variables(&self) -> Vec<Name> {
         match self {

@@ -266,9 +266,7 @@ impl LlmUnderstand {
 
     /// Whether something is named that nothing here bears, by a role that gives no new names.
     pub fn strange(&self, atoms: &[Atom], role: &str) -> bool {
-        let gives = self.shared.roles.get(role).is_some_and(|(forms, _)| forms.kinds.values().any(|k| k.new));
-        let all = self.names.all();
-        !gives && atoms.iter().flat_map(prompt::strings_of).any(|n| !all.contains(&n))
+        self.shared.roles.get(role).is_some_and(|(forms, _)| self.names.strange(forms, atoms))
     }
 
     /// The names that were not shown, if the model named something that is not known: it may be one of them under another word.

@@ -245,3 +245,21 @@ fn the_bench_brings_its_own_instant_model() {
     let figures: Value = serde_json::from_str(&out).unwrap();
     assert_eq!(figures["n"], 20);
 }
+
+/// Of what a model proposes for the bank, what promises something is refused, and what says the same is kept.
+#[test]
+fn a_model_proposes_wordings_and_the_checked_ones_are_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(|request: &Request| {
+        let body: Value = serde_json::from_str(&request.body).unwrap();
+        let asked: Value = serde_json::from_str(body["messages"][1]["content"].as_str().unwrap()).unwrap();
+        let proposed =
+            if asked["sentence"][0] == "Handed out: {items}." { json!(["I handed out {items}.", "{items}, handed out free of charge."]) } else { json!([]) };
+        Act::json(completion(&json!({ "wordings": proposed }).to_string()))
+    });
+    let file = config(folder.path(), &server.url("/v1"));
+    let (ok, out, err) = duologue(&["paraphrase", "hospital", "--model", &file], "", &[("TEST_KEY", KEY)]);
+    assert!(ok && out.contains("I handed out {items}.") && !out.contains("free of charge"), "{out}{err}");
+    assert!(err.contains("2 proposals: 1 hold") && err.contains("refused: {items}, handed out free of charge."), "{err}");
+    assert!(server.requests().len() > 20 && !out.contains(KEY) && !err.contains(KEY), "every sentence is put to the model once");
+}

@@ -1,6 +1,7 @@
 //! Whole turns with models at both ends: replies that stream only what was checked, records and accounts, and prompts that hold nothing foreign.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
@@ -248,4 +249,34 @@ fn no_prompt_of_whole_turns_holds_a_fact_of_another_session_or_site() {
             }
         }
     }
+}
+
+/// Five managers change what is out while a model is waited for and while the turn is decided: the model is asked once all the same.
+#[test]
+fn a_turn_that_others_overtake_asks_the_model_once() {
+    let server = Server::start(|_| Act::Pieces { content_type: "application/json", pieces: vec![(300, completion(TWO_TACOS).into_bytes())], end: true });
+    let translator = DOMAIN.model_translator(model(config(&server, Api::OpenAi))).unwrap();
+    let options = Options { reasoner: Reasoner::Fast, ..Options::default() };
+    let engine = Engine::new(DOMAIN.clone(), memory()).with_understand(Arc::new(translator)).with_options(options);
+    let (over, written) = (AtomicBool::new(false), AtomicUsize::new(0));
+    let record = std::thread::scope(|scope| {
+        for writer in 0..5 {
+            let (engine, over, written) = (&engine, &over, &written);
+            scope.spawn(move || {
+                let (began, key) = (Instant::now(), SessionKey::new("s", &format!("m{writer}")));
+                while !over.load(Ordering::Relaxed) && began.elapsed() < Duration::from_secs(5) {
+                    for what in ["runout", "restore"] {
+                        let done = engine.turn(&key, "manager", &Said::Predicates(&[format!("{what}(\"Guacamole\")")]), None);
+                        written.fetch_add(usize::from(done.is_ok()), Ordering::Relaxed);
+                    }
+                }
+            });
+        }
+        let record = engine.turn(&SessionKey::new("s", "c"), "customer", &Said::Text("two soft tacos please"), None);
+        over.store(true, Ordering::Relaxed);
+        record.unwrap()
+    });
+    assert!(written.load(Ordering::Relaxed) > 5, "the others wrote meanwhile");
+    assert!(record.text.contains("Soft Tacos"), "{record:?}");
+    assert_eq!((server.requests().len(), record.models.unwrap().turn.calls), (1, 1));
 }

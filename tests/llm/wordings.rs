@@ -71,7 +71,7 @@ fn lies_are_refused_and_honest_wordings_pass() {
     let domains: BTreeMap<String, (Domain, Faithful)> = ["drive_thru", "hospital"].into_iter().map(load).collect();
     let part = std::env::var("WORDINGS").unwrap_or_else(|_| "tune".into());
     let mut failed = Vec::new();
-    for (file, allowed) in [("honest", 5), ("voices", 5), ("lies-blind", 0), ("lies-source", 0), ("lies-free", 0)] {
+    for (file, allowed) in [("honest", 5), ("voices", 5), ("honest-new", 10), ("lies-blind", 0), ("lies-source", 0), ("lies-free", 0), ("lies-new", 0)] {
         let (wrong, all) = judged(&domains, &format!("{file}-{part}.jsonl"));
         println!("{file}-{part}: {} of {all} wrong", wrong.len());
         if wrong.len() * 100 > allowed * all {

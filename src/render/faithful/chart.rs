@@ -24,6 +24,8 @@ pub struct State {
     asserts: bool,
     /// What asserts something last refuses.
     refused: bool,
+    /// What has to be said next: the reason of what was refused.
+    due: Mask,
 }
 
 /// Whether something was said in this sentence or before.
@@ -61,11 +63,14 @@ impl Kind {
 
 impl State {
     /// The state after a piece of this kind, if the piece may stand here.
-    fn after(self, kind: Kind, mask: Mask, before: Option<Kind>) -> Option<Self> {
-        if self.said & mask != 0 {
+    fn after(self, kind: Kind, mask: Mask, before: Option<Kind>, debts: &[(Mask, Mask)]) -> Option<Self> {
+        let sum = |pairs: &dyn Fn(&(Mask, Mask)) -> Mask| debts.iter().map(pairs).fold(0, |all, bit| all | bit);
+        let (paid, due) = (mask & sum(&|d| d.1), sum(&|d| if mask & d.0 == 0 { 0 } else { d.1 }));
+        if self.said & mask != 0 || (kind.asserts() && paid != self.due) {
             return None;
         }
-        let said = Self { said: self.said | mask, asserts: self.asserts || kind.asserts(), ..self };
+        let due = if kind.asserts() { due } else { self.due };
+        let said = Self { said: self.said | mask, asserts: self.asserts || kind.asserts(), due, ..self };
         match kind {
             Kind::Clause if self.regret.is_some() => None,
             Kind::Question if self.regret == Some(Here::Before) => None,
@@ -83,7 +88,7 @@ impl State {
 
     /// Whether the reply may end here.
     pub fn may_end(self) -> bool {
-        self.regret.is_none()
+        self.regret.is_none() && self.due == 0
     }
 }
 
@@ -94,6 +99,7 @@ pub struct Reading<'a> {
     seen: FxHashMap<(usize, usize), Ends>,
     kinds: Vec<(usize, Kind)>,
     joint: Option<usize>,
+    debts: Vec<(Mask, Mask)>,
     /// The furthest place that any reading came to.
     pub reached: usize,
 }
@@ -104,7 +110,7 @@ const DEPTH: usize = 24;
 impl<'a> Reading<'a> {
     pub fn new(ground: &'a Ground, tokens: &'a [String]) -> Self {
         let kinds = KINDS.iter().filter_map(|(name, kind)| ground.part(name).map(|at| (at, *kind))).collect();
-        Self { ground, tokens, seen: FxHashMap::default(), kinds, joint: ground.part("joint"), reached: 0 }
+        Self { ground, tokens, seen: FxHashMap::default(), kinds, joint: ground.part("joint"), debts: ground.debts(), reached: 0 }
     }
 
     /// The states after the sentence, from the states before it.
@@ -121,7 +127,7 @@ impl<'a> Reading<'a> {
                     out.insert(state);
                 }
                 for (kind, next, end, mask) in self.next(here, before) {
-                    if let (Some(state), Some(set)) = (state.after(kind, mask, before), at.get_mut(end)) {
+                    if let (Some(state), Some(set)) = (state.after(kind, mask, before, &self.debts), at.get_mut(end)) {
                         set.insert((state, Some(next)));
                     }
                 }

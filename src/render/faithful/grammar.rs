@@ -16,6 +16,9 @@ use crate::term::{Atom, Name, Term};
 /// A set of actions, by their place in the reply, and above them of sentences of the template.
 pub type Mask = u128;
 
+/// Most actions of a reply that is worded freely; beyond them stand the bits of what has to be said with them.
+pub const ACTIONS: usize = 64;
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
@@ -60,19 +63,26 @@ struct RuleText {
     quiet: bool,
     #[serde(default)]
     roles: Vec<String>,
+    /// What has to be said next, by a wording that `pays` it: a refusal's reason.
+    #[serde(default)]
+    owes: Option<String>,
+    #[serde(default)]
+    pays: Option<String>,
     say: Vec<String>,
 }
 
 #[derive(Clone, Debug)]
 struct Rule {
     name: Name,
-    keys: Vec<Name>,
+    keys: Vec<Pattern>,
     actions: Vec<Pattern>,
     inputs: Vec<Pattern>,
     count: Option<Name>,
     total: Option<Pattern>,
     quiet: bool,
     roles: Vec<String>,
+    owes: Option<Pattern>,
+    pays: Option<Pattern>,
     say: Vec<Shape>,
     /// The parts of its phrases that are told apart by most keys: where no action binds, it stands once for each.
     over: Vec<Part>,
@@ -162,9 +172,7 @@ impl Grammar {
                 let bindings: Vec<Bindings> = if rule.over.is_empty() {
                     vec![vec![]]
                 } else {
-                    let of = |part: &Part| {
-                        keys.iter().filter(|(n, k)| *n == part.name && k.len() == part.keys.len()).map(|(_, k)| bound(&part.keys, k)).collect::<Vec<_>>()
-                    };
+                    let of = |part: &Part| keys.iter().filter(|(n, _)| *n == part.name).filter_map(|(_, k)| bound(&part.keys, k)).collect::<Vec<_>>();
                     rule.over.iter().flat_map(of).collect()
                 };
                 for b in bindings {
@@ -177,15 +185,16 @@ impl Grammar {
         }
         let subjects: BTreeSet<&Term> =
             instances.iter().flat_map(|(_, b, _)| b).filter_map(|(n, v)| if let (Value::Term(t), "D") = (v, &**n) { Some(t) } else { None }).collect();
-        let mut ground = Ground { words: words.clone(), filling: self.filling.clone(), pronouns: subjects.len() == 1, ..Ground::default() };
+        let mut ground = Ground { words: words.clone(), filling: self.filling.clone(), pronouns: subjects.len() == 1, free: ACTIONS, ..Ground::default() };
         for (rule, b, _) in &instances {
             ground.place(&rule.name, rule.key(b));
         }
         for (rule, b, mask) in &instances {
             let at = ground.place(&rule.name, rule.key(b));
             let pieces: Vec<Piece> = rule.say.iter().map(|s| ground.piece(s, b)).collect();
+            let mask = mask | ground.debt(rule.owes.as_ref(), b, |(owed, _)| owed) | ground.debt(rule.pays.as_ref(), b, |(_, paid)| paid);
             if let Some(part) = ground.parts.get_mut(at) {
-                part.extend(pieces.into_iter().map(|p| (p, *mask)));
+                part.extend(pieces.into_iter().map(|p| (p, mask)));
             }
         }
         ground
@@ -219,8 +228,10 @@ impl Grammar {
     }
 }
 
-fn bound(keys: &[Name], values: &[Term]) -> Bindings {
-    keys.iter().cloned().zip(values.iter().cloned().map(Value::Term)).collect()
+/// What the variables of keys hold where the keys are these values.
+fn bound(keys: &[Pattern], values: &[Term]) -> Option<Bindings> {
+    let mut bindings = vec![];
+    (keys.len() == values.len() && keys.iter().zip(values).all(|(k, v)| k.matches(v, &mut bindings))).then_some(bindings)
 }
 
 fn value<'a>(bindings: &'a Bindings, var: &str) -> Option<&'a Term> {
@@ -242,7 +253,8 @@ impl RuleText {
     fn read(&self, shared: &BTreeMap<String, String>, wrong: &mut impl FnMut(&str, String)) -> Option<Rule> {
         let mut patterns = |texts: &[String]| -> Vec<Pattern> { texts.iter().filter_map(|t| Pattern::parse(t).map_err(|e| wrong(t, e.into())).ok()).collect() };
         let (actions, inputs) = (patterns(&self.action), patterns(&self.input));
-        let total = self.total.iter().flat_map(|t| patterns(std::slice::from_ref(t))).next();
+        let mut one = |text: &Option<String>| text.iter().flat_map(|t| patterns(std::slice::from_ref(t))).next();
+        let (total, owes, pays) = (one(&self.total), one(&self.owes), one(&self.pays));
         let mut say = vec![];
         for text in &self.say {
             match phrase(&filled(text, shared)) {
@@ -250,7 +262,7 @@ impl RuleText {
                 Err(problem) => wrong(text, problem),
             }
         }
-        let (name, keys) = match Pattern::parse(&self.part).ok().as_ref().and_then(|p| p.head().map(|(n, _)| (Name::from(n), p.variables()))) {
+        let (name, keys) = match Pattern::parse(&self.part).ok().as_ref().and_then(|p| p.head().map(|(n, keys)| (Name::from(n), keys.to_vec()))) {
             Some(part) => part,
             None => {
                 wrong(&self.part, "the name of a part".into());
@@ -258,13 +270,13 @@ impl RuleText {
             }
         };
         let count = self.count.as_deref().map(Name::from);
-        Some(Rule { name, keys, actions, inputs, count, total, quiet: self.quiet, roles: self.roles.clone(), say, over: vec![], uses: vec![] })
+        Some(Rule { name, keys, actions, inputs, count, total, quiet: self.quiet, roles: self.roles.clone(), owes, pays, say, over: vec![], uses: vec![] })
     }
 }
 
 impl Rule {
     fn key(&self, bindings: &Bindings) -> Vec<Term> {
-        self.keys.iter().filter_map(|k| value(bindings, k).cloned()).collect()
+        self.keys.iter().filter_map(|k| k.filled(bindings)).collect()
     }
 
     /// The rule with what its phrases build on.
@@ -363,9 +375,31 @@ pub struct Ground {
     /// Words that assert nothing wherever they stand.
     pub filling: Arc<Among>,
     pronouns: bool,
+    debts: BTreeMap<Term, (Mask, Mask)>,
+    /// How many bits of a mask are taken.
+    free: usize,
 }
 
 impl Ground {
+    /// A bit of its own, beyond those of the actions.
+    pub fn bit(&mut self) -> Mask {
+        self.free += 1;
+        1 << self.free.min(127)
+    }
+
+    /// Pairs of bits: behind what sets the first, the next thing said must set the second.
+    pub fn debts(&self) -> Vec<(Mask, Mask)> {
+        self.debts.values().copied().collect()
+    }
+
+    fn debt(&mut self, what: Option<&Pattern>, b: &Bindings, end: fn((Mask, Mask)) -> Mask) -> Mask {
+        let Some(what) = what.and_then(|p| p.filled(b)) else { return 0 };
+        let known = self.debts.get(&what).copied();
+        let both = known.unwrap_or_else(|| (self.bit(), self.bit()));
+        self.debts.insert(what, both);
+        end(both)
+    }
+
     /// The part of this name without keys.
     pub fn part(&self, name: &str) -> Option<usize> {
         self.index.get(&(name.into(), vec![])).copied()
@@ -397,7 +431,7 @@ impl Ground {
             Shape::Pause => Piece::Pause,
             Shape::Slot(slot) => Piece::Alt(self.slot(slot, b).into_iter().map(spoken).collect()),
             Shape::Part(part) => {
-                let key: Vec<Term> = part.keys.iter().filter_map(|k| value(b, k).cloned()).collect();
+                let key: Vec<Term> = part.keys.iter().filter_map(|k| k.filled(b)).collect();
                 self.index.get(&(part.name.clone(), key)).map_or(Piece::Alt(vec![]), |at| Piece::Part(*at, part.list))
             }
         }
@@ -423,10 +457,10 @@ impl Ground {
             }
         };
         match &slot.form {
-            Form::Plain => int.map_or_else(|| vec![words::tokens(&name)], words::numerals),
+            Form::Plain => int.map_or_else(|| words::either_number(&name), words::numerals),
             Form::Known => known(1),
             Form::Plural => noun(2),
-            Form::Pronoun if self.pronouns => ["it", "that one", "that", "they", "them", "these"].iter().map(|w| words::tokens(w)).collect(),
+            Form::Pronoun if self.pronouns => ["it", "that one", "that", "they", "them", "these", "those", "this"].iter().map(|w| words::tokens(w)).collect(),
             Form::Pronoun => vec![],
             Form::Number => words::before_noun(int.unwrap_or(1)),
             Form::Noun(count) => noun(number(count)),

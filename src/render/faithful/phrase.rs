@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::term::Name;
+use crate::term::pattern::Pattern;
 
 use super::words::{PAUSE, Phrase, tokens};
 
@@ -62,7 +63,7 @@ pub enum Form {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
     pub name: Name,
-    pub keys: Vec<Name>,
+    pub keys: Vec<Pattern>,
     /// The word before the last of several; a single one if there is none.
     pub list: Option<&'static str>,
 }
@@ -164,11 +165,9 @@ fn part(text: &str) -> Result<Part, String> {
         (None, Some(name)) => (name, Some("and")),
         (None, None) => (text, None),
     };
-    let (name, keys) = match name.split_once('(') {
-        Some((name, keys)) => (name, keys.strip_suffix(')').ok_or("`)` behind the keys")?.split(',').map(|k| k.trim().into()).collect()),
-        None => (name, vec![]),
-    };
-    Ok(Part { name: name.trim().into(), keys, list })
+    let pattern = Pattern::parse(name.trim())?;
+    let (name, keys) = pattern.head().ok_or("the name of a part")?;
+    Ok(Part { name: name.into(), keys: keys.to_vec(), list })
 }
 
 impl Shape {

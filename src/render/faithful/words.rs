@@ -199,6 +199,12 @@ pub fn before_noun(n: i64) -> Vec<Phrase> {
     numerals(n).into_iter().chain(more.iter().map(|w| tokens(w))).collect()
 }
 
+/// A name as it stands, and a plural also in the singular: eggs, an egg allergy.
+pub fn either_number(name: &str) -> Vec<Phrase> {
+    let single = name.strip_suffix('s').filter(|s| s.len() > 2 && !s.ends_with('s') && !s.ends_with(|c: char| "aiu".contains(c)));
+    [Some(name), single].into_iter().flatten().map(tokens).collect()
+}
+
 /// Every form of a name behind its number.
 pub fn noun(nouns: &Nouns, n: i64, name: &str) -> Vec<Phrase> {
     let counted = nouns.counted(n, "", name);

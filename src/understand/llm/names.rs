@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use super::forms::Forms;
 use crate::ontology::{Ontology, Sort};
 use crate::term::{Atom, Name, Term};
 use crate::text::words;
@@ -78,6 +79,12 @@ impl Names {
     pub fn known<'a>(&'a self, facts: &'a [Name], said: &str) -> Option<&'a Name> {
         let names = self.of_facts(facts);
         names.iter().find(|n| ****n == *said).or_else(|| names.iter().find(|n| n.to_lowercase() == said.to_lowercase())).copied()
+    }
+
+    /// Whether something is named that nothing here bears, by a role that gives no new names.
+    pub fn strange(&self, forms: &Forms, atoms: &[Atom]) -> bool {
+        let all = self.all();
+        forms.kinds.values().all(|k| !k.new) && atoms.iter().flat_map(super::prompt::strings_of).any(|n| !all.contains(&n))
     }
 
     /// The names most like the utterance, at most `limit`, in order of name; `always` come first into the slice (the conversation's own).
