@@ -70,7 +70,8 @@ fn a_chat_tells_what_was_asked_and_what_it_cost() {
         "worded   by the model; test-model: 1 call, 60 tokens in, 20 out",
         "used     conversation ",
         "understanding needed the model in 1 of 2 turns (50 %)",
-        "(in this conversation understanding needed the model in 1 of 2 turns (50 %); the model worded 3 of 3 replies; 4 calls",
+        "(in this conversation understanding needed the model in 1 of 2 turns (50 %); the bank worded 1 replies without a call; the model worded 2 of 2 replies; 3 calls",
+        "worded   by the bank; the bank held 2 of 2 sentences",
     ] {
         assert!(out.contains(part), "{part} is missing:\n{out}");
     }
@@ -81,7 +82,9 @@ fn a_chat_tells_what_was_asked_and_what_it_cost() {
     assert_eq!(lines.len(), 4, "{out}");
     assert_eq!(lines[0]["models"]["understanding"]["exchange"]["usage"]["calls"], 1);
     assert!(lines[0]["models"]["understanding"]["embedded"]["confidence"].is_number());
-    assert_eq!((&lines[1]["models"]["turn"]["calls"], &lines[3]["models"]["asked"]), (&json!(1), &json!(1)));
+    let second = &lines[1]["models"];
+    assert_eq!((&second["turn"]["calls"], &lines[3]["models"]["asked"]), (&json!(0), &json!(1)));
+    assert_eq!(second["wording"]["bank"], json!({"sentences": 2, "of": 2}), "the record tells what the bank saved");
 }
 
 #[test]
