@@ -256,13 +256,16 @@ fn a_model_proposes_wordings_and_the_checked_ones_are_kept() {
     let server = Server::start(|request: &Request| {
         let body: Value = serde_json::from_str(&request.body).unwrap();
         let asked: Value = serde_json::from_str(body["messages"][1]["content"].as_str().unwrap()).unwrap();
-        let proposed =
-            if asked["sentence"][0] == "Handed out: {items}." { json!(["I handed out {items}.", "{items}, handed out free of charge."]) } else { json!([]) };
+        let proposed = if asked["sentence"][0] == "Noted, we are out of {items}." {
+            json!(["We have run out of {items}, noted.", "We are out of {items} until Monday."])
+        } else {
+            json!([])
+        };
         Act::json(completion(&json!({ "wordings": proposed }).to_string()))
     });
     let file = config(folder.path(), &server.url("/v1"));
     let (ok, out, err) = duologue(&["paraphrase", "hospital", "--model", &file], "", &[("TEST_KEY", KEY)]);
-    assert!(ok && out.contains("I handed out {items}.") && !out.contains("free of charge"), "{out}{err}");
-    assert!(err.contains("2 proposals: 1 hold") && err.contains("refused: {items}, handed out free of charge."), "{err}");
+    assert!(ok && out.contains("We have run out of {items}, noted.") && !out.contains("until Monday"), "{out}{err}");
+    assert!(err.contains("2 proposals: 1 hold") && err.contains("refused: We are out of {items} until Monday."), "{err}");
     assert!(server.requests().len() > 20 && !out.contains(KEY) && !err.contains(KEY), "every sentence is put to the model once");
 }
