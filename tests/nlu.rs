@@ -119,6 +119,9 @@ const REFERENCES: &str = r#"{"id":"a","role":"customer","text":"a Pepsi, no a Mi
 {"id":"i","role":"customer","context":{"last_actions":["answer(\"Cantina Chicken Bowl\",calories,490)","else"],"order":[]},"text":"and the Veggie Bowl?","gold":["query(calories,\"Veggie Bowl\")"]}
 {"id":"j","role":"customer","context":{"last_actions":["answer(\"Loaded Beef Nachos\",price,299)","else"],"order":[]},"text":"ok give me one","gold":["order(\"Loaded Beef Nachos\",1)"]}
 {"id":"k","role":"manager","text":"New sweet: Caramel Puffs, 1.89, cinnamon puffs and caramel sauce, 210 calories, no topping.","gold":["add(dish,\"Caramel Puffs\")","add(\"Caramel Puffs\",category,sweet)","add(\"Caramel Puffs\",price,189)","add(\"Caramel Puffs\",included_ingredient,\"Cinnamon Puffs\")","add(\"Caramel Puffs\",included_ingredient,\"Caramel Sauce\")","add(\"Caramel Puffs\",calories,210)","add(\"Caramel Puffs\",popular_topping,none)"]}
+{"id":"l","role":"customer","context":{"last_actions":["answer(combo,menu,\"Combo A\")","answer(combo,menu,\"Combo B\")","else"],"order":[]},"text":"I'll take the second one","gold":["order(\"Combo B\",1)"]}
+{"id":"m","role":"customer","context":{"last_actions":["answer(quesadilla,menu,\"Cheese Quesadilla\")","answer(quesadilla,menu,\"Steak Quesadilla\")","else"],"order":[]},"text":"how much is the cheese one","gold":["query(price,\"Cheese Quesadilla\")"]}
+{"id":"n","role":"customer","context":{"last_actions":["confirm(order,\"Combo A\")","else"],"order":[{"i":1,"item":"Combo A","mods":[],"parts":[{"slot":"First Taco","dish":null,"mods":[]},{"slot":"Second Taco","dish":null,"mods":[]},{"slot":"Drink","dish":null,"mods":[]}]}]},"text":"two soft tacos","gold":["specify(\"Combo A\",\"Soft Taco\")","specify(\"Combo A\",\"Soft Taco\")"]}
 "#;
 
 /// The classes of hard utterances, each with the share of its cases that is exact and the share in which an act is done that nobody

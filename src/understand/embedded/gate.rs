@@ -11,6 +11,7 @@ use super::chart::{Chart, NameEdge};
 use super::learned::{ASKED, kinds};
 use super::text::{Kind, Token};
 use super::{Embedded, IRRELEVANT};
+use crate::ontology::Arg;
 use crate::term::{Atom, Term};
 use crate::understand::{Context, Heard};
 
@@ -70,7 +71,8 @@ impl Embedded {
 
     fn verdict(&self, act: &Atom, clause: &Clause, voice: &BTreeMap<String, f32>, sure: bool, context: &Context) -> Verdict {
         let costly = self.model.ontology.is_costly(&context.role, act);
-        let said = kinds(act).find_map(|k| voice.get(&k)).copied();
+        // A value is masked like a name: the voice cannot tell one from the other, only that one of its sort is meant.
+        let said = if costly || self.is_told_apart(act, context) { kinds(act).find_map(|k| voice.get(&k)) } else { voice.get(&*act.name) }.copied();
         let half = voice.iter().filter(|(k, _)| k.starts_with(ASKED)).map(|v| *v.1).fold(0.0, f32::max);
         let of_something = act.args.iter().any(|a| matches!(a, Term::Str(_)));
         let sure = sure && !(costly && of_something && said.is_some_and(|p| p < DENIED));
@@ -88,6 +90,13 @@ impl Embedded {
         } else {
             Verdict::Ask
         }
+    }
+
+    /// Whether the act names something, or a constant of it stands in its form and so belongs to its kind.
+    fn is_told_apart(&self, act: &Atom, context: &Context) -> bool {
+        let forms = self.model.forms.get(&(context.role.clone(), act.name.clone(), act.args.len()));
+        let told = |(arg, term): (&Arg, &Term)| matches!(arg, Arg::Literal(l) if l == term);
+        act.args.iter().any(|a| matches!(a, Term::Str(_))) || forms.into_iter().flatten().any(|form| form.iter().zip(&act.args).any(told))
     }
 
     /// Whether the act is about a name that nothing bears: the rules say so, and nothing can come of it.

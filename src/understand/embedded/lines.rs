@@ -422,6 +422,12 @@ impl Ledger {
         Some(at)
     }
 
+    /// How many open places of a composed line take an item.
+    pub fn places_for(&self, combo: usize, item: &Name) -> usize {
+        let takes = |slot: &(Name, Option<Name>)| slot.1.is_none() && self.members.iter().any(|m| m.0 == slot.0 && m.1 == *item);
+        self.lines.get(combo).map_or(0, |l| l.slots.iter().filter(|s| takes(s)).count())
+    }
+
     /// The open slot of a composed line that takes the item.
     pub fn slot_for(&self, combo: usize, item: &Name) -> Option<usize> {
         let l = self.lines.get(combo)?;

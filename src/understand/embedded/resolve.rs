@@ -11,7 +11,7 @@ use super::chart::{Bind, Chart, Edge};
 use super::data::Does;
 use super::lines::{Ledger, Target};
 use super::model::{Pattern, RoleGrammar};
-use super::phrase::{Head, Np};
+use super::phrase::{Article, Head, Np, Which};
 use super::template::{Slot, Template};
 use crate::ontology::Arg;
 use crate::term::{Atom, Name, Term};
@@ -416,7 +416,32 @@ impl<'c, 'a> Resolver<'c, 'a> {
                     }
                 }
             }
-            Head::Pronoun(_) | Head::Left => self.hole(mask, open, &[], edge),
+            Head::Pronoun(_) | Head::Left => match self.told_of(np, mask).first() {
+                Some(name) => Some(Term::Str(name.clone())),
+                None => self.hole(mask, open, &[], edge),
+            },
+        }
+    }
+
+    /// Which of the things that were just listed are meant: "the first one", "the last one", "both".
+    fn told_of(&self, np: &Np, mask: u64) -> Vec<Name> {
+        let answer = self.context.last_actions.iter().rfind(|a| a.args.len() > 2);
+        let listed = self.context.last_actions.iter().filter(|a| answer.is_some_and(|l| l.name == a.name && l.args.get(..2) == a.args.get(..2)));
+        let names: Vec<Name> = listed
+            .filter_map(|a| match a.args.last() {
+                Some(Term::Str(n)) if self.chart.knowledge.mask(n) & mask != 0 => Some(n.clone()),
+                _ => None,
+            })
+            .collect();
+        match np.place {
+            _ if names.len() < 2 => vec![],
+            Some(place) => {
+                let steps = usize::try_from(place.unsigned_abs()).ok().and_then(|n| n.checked_sub(1));
+                let mut from_end = names.iter().rev();
+                steps.and_then(|n| if place < 0 { from_end.nth(n) } else { names.get(n) }).cloned().into_iter().collect()
+            }
+            None if np.which == Which::Both && names.len() == 2 => names,
+            None => vec![],
         }
     }
 
@@ -527,6 +552,13 @@ impl<'c, 'a> Resolver<'c, 'a> {
                 s += 0.3;
             }
             scored.push((s, c.score, name));
+        }
+        // "The cheese one" is one of what is there, or was just spoken of.
+        if np.end > edge.end && np.article == Article::Definite {
+            let spoken = |n: &Name| self.ledger.holds(n) || self.context.last_actions.iter().flat_map(|a| &a.args).any(|t| matches!(t, Term::Str(s) if s == n));
+            if scored.iter().any(|s| spoken(&s.2)) {
+                scored.retain(|s| spoken(&s.2));
+            }
         }
         scored.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.2.cmp(&b.2)));
         let Some((best, raw, name)) = scored.first().cloned() else { return Picked::Nothing };

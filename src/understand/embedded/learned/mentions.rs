@@ -185,7 +185,7 @@ fn widen(chart: &Chart<'_>, found: Vec<Found>) -> Vec<Mention> {
     out
 }
 
-/// Stretches that may be new names: words with capitals that are no known name as a whole.
+/// Stretches that may be new names: words with capitals that are no known name and no value as a whole.
 pub fn fresh(chart: &Chart<'_>, text: &str) -> Vec<(usize, usize)> {
     let capital = |i: usize| {
         chart.tokens.get(i).is_some_and(|t| {
@@ -208,7 +208,8 @@ pub fn fresh(chart: &Chart<'_>, text: &str) -> Vec<(usize, usize)> {
         let lone = end == start + 1 && (begins(start) || chart.tokens.get(start).is_some_and(|t| t.text.len() < 3));
         let whole = |e: &&NameEdge| e.candidates.first().is_some_and(|c| c.score >= 0.93) && e.start < end && start < e.end;
         let known = chart.names.iter().filter(whole).any(|e| (e.end - e.start) * 2 >= end - start && e.end == end);
-        if end > start && !lone && !known {
+        let value = chart.values_at.get(start).into_iter().flatten().any(|v| v.0 == end);
+        if end > start && !lone && !known && !value {
             out.push((start, end));
         }
         i = end.max(i) + 1;

@@ -26,15 +26,15 @@ pub struct Utterance {
     pub weight: f32,
 }
 
-/// How often the training data is gone through.
-const ROUNDS: usize = 10;
 /// How often a label must occur.
 const AT_LEAST: usize = 2;
-/// How often a feature must occur: more often than one wording with several names.
-const FEATURE_AT_LEAST: usize = 5;
-
-/// How often a feature of the second voice must occur.
-const HEARD_AT_LEAST: usize = 3;
+/// Below so many utterances every one of them is needed.
+const FEW: usize = 2000;
+/// How often the training data is gone through; how often a feature must occur, more often than one wording with several names; the
+/// same for the second voice.
+const SCHEDULE: (usize, usize, usize) = (10, 5, 3);
+/// The same where there are few.
+const SCHEDULE_OF_FEW: (usize, usize, usize) = (30, 2, 2);
 
 #[derive(Default)]
 struct Data {
@@ -109,10 +109,11 @@ impl Data {
             rows.into_iter().map(row).collect()
         };
         let (act, kind) = (several(self.wholes, &acts), several(self.voices, &kinds));
+        let (rounds, at_least, heard_at_least) = if kind.len() < FEW { SCHEDULE_OF_FEW } else { SCHEDULE };
         RoleModel {
-            mention: Weights::train(&mention, labels.len(), Choice::One, ROUNDS, FEATURE_AT_LEAST),
-            act: Weights::train(&act, acts.len(), Choice::Any, ROUNDS, FEATURE_AT_LEAST),
-            kind: Weights::train(&kind, kinds.len(), Choice::Any, ROUNDS, HEARD_AT_LEAST),
+            mention: Weights::train(&mention, labels.len(), Choice::One, rounds, at_least),
+            act: Weights::train(&act, acts.len(), Choice::Any, rounds, at_least),
+            kind: Weights::train(&kind, kinds.len(), Choice::Any, rounds, heard_at_least),
             labels,
             acts,
             kinds,

@@ -145,7 +145,7 @@ impl Resolver<'_, '_> {
             }
         }
         let combo = self.ledger.open_combo().or_else(|| self.filling(np, edge));
-        let picked = match combo.and_then(|c| self.member_pick(np, c)) {
+        let picked = match combo.and_then(|c| self.member_of(np, c)) {
             Some(n) => Picked::One(n),
             None => self.pick(np, items, bonus),
         };
@@ -198,13 +198,16 @@ impl Resolver<'_, '_> {
     /// The composed line that the last turn left open, where a name comes next that fills a place of it: a bare name after the line was
     /// said, any name while its members are being told.
     fn filling(&self, np: &Np, edge: &Edge) -> Option<usize> {
-        if np.count.is_some() || np.place.is_some() || self.ledger.has_new() {
+        if np.place.is_some() || self.ledger.has_new() {
             return None;
         }
         let joined = edge.start.checked_sub(1).and_then(|i| self.chart.tokens.get(i)).is_some_and(|t| self.chart.model.phrase.has("list", t.id));
         let bare = np.article != Article::Indefinite && !self.wanted_now(edge) && !joined;
         let spoken_of = |n: &Name| self.context.last_actions.iter().any(|a| matches!(a.args.last(), Some(Term::Str(s)) if s == n));
-        self.ledger.unfilled(&|item, members| bare && spoken_of(item) || members.iter().any(|m| spoken_of(m)))
+        let open = self.ledger.unfilled(&|item, members| bare && spoken_of(item) || members.iter().any(|m| spoken_of(m)))?;
+        // A number is meant for the line if it has just so many places for the name.
+        let all = |n: &i64| self.member_of(np, open).is_some_and(|name| i64::try_from(self.ledger.places_for(open, &name)).is_ok_and(|places| places == *n));
+        (np.count.is_none() || np.count.as_ref().is_some_and(all)).then_some(open)
     }
 
     /// Whether the words name something of another sort much better.
@@ -225,7 +228,7 @@ impl Resolver<'_, '_> {
         self.wanted && !self.entries.iter().any(|e| e.span.end <= edge.start)
     }
 
-    pub(super) fn narrowed(&mut self, np: &Np, names: &[Name]) -> Option<Name> {
+    pub(super) fn narrowed(&self, np: &Np, names: &[Name]) -> Option<Name> {
         let Head::Name(e) = np.head else { return None };
         let edge = self.chart.names.get(e)?;
         let mut inside: Vec<(f32, Name)> =
@@ -236,9 +239,8 @@ impl Resolver<'_, '_> {
         clear.then_some(best.1)
     }
 
-    pub(super) fn member_pick(&mut self, np: &Np, combo: usize) -> Option<Name> {
-        let names = self.ledger.choices(self.chart.knowledge, combo);
-        self.narrowed(np, &names).filter(|_| np.which == Which::Unsaid)
+    pub(super) fn member_of(&self, np: &Np, combo: usize) -> Option<Name> {
+        self.narrowed(np, &self.ledger.choices(self.chart.knowledge, combo)).filter(|_| np.which == Which::Unsaid)
     }
 
     /// "cheesy, I mean": a bare partial name of what was just named adds nothing.
@@ -317,6 +319,15 @@ impl Resolver<'_, '_> {
                 self.new_line(item, np.count.unwrap_or(1), &np.attributes, edge, pattern.weak);
             }
             return;
+        }
+        if !changes_next && !said_lines {
+            let chosen = self.told_of(np, self.chart.model.lines.as_ref().map_or(0, |l| l.items));
+            for item in &chosen {
+                self.new_line(item.clone(), np.count.filter(|_| np.place.is_some()).unwrap_or(1), &np.attributes, edge, pattern.weak);
+            }
+            if !chosen.is_empty() {
+                return;
+            }
         }
         // "chicken tacos, two of them": the number of the line just said.
         if let (Some(n), Some(line), false) = (np.count, self.ledger.last_new(), changes_next)

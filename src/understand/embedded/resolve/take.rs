@@ -300,7 +300,7 @@ impl Resolver<'_, '_> {
         let Some(line) = self.ledger.combo_line(self.chart.model, self.chart.knowledge, &combo) else { return };
         let Some(np) = template.args.get(1).and_then(|s| self.np(edge, s)) else { return };
         let picked = match &np.head {
-            Head::Name(_) => match self.member_pick(&np, line) {
+            Head::Name(_) => match self.member_of(&np, line) {
                 Some(n) => Picked::One(n),
                 None => self.pick(&np, items, 0.0),
             },
