@@ -185,7 +185,14 @@ impl Reader {
                 let (form, goal) = logic::question(&m, context, &s.text);
                 return match goal {
                     Goal::Unread(words) => Err(words),
-                    goal => Ok(Uttered::Asked(Question { text: s.text.clone(), form, goal }, restate::claims(&self.grammar, s))),
+                    goal => {
+                        let mut claim = restate::claims(&self.grammar, s);
+                        // That it is not so of all orders does not say that it is so of none.
+                        if let (Form::Need(Need::Must), Some(c)) = (&form, &mut claim) {
+                            c.no = c.no.replacen(" must not ", " need not ", 1);
+                        }
+                        Ok(Uttered::Asked(Question { text: s.text.clone(), form, goal }, claim))
+                    }
                 };
             }
         };

@@ -234,7 +234,8 @@ impl Question {
 /// - `stands(S,L,Statement)`: statement S was told in line L. It is `fact(Sign,Term)`, `fact(Sign,Term,P,A,B)` where it says of A (and B, else
 ///   `it`) that P is so (`pos`) or not (`neg`), or `rule(strict|default,Conditions,Exceptions,Head)`.
 /// - `given(Atom)`: given without words.
-/// - `question(asks(Term))`: a module's question; `question(all(Conditions))`: whether these hold;
+/// - `question(asks(Term))`: a module's question; `question(all(Conditions))`: whether these hold; `question(need(can|must,Conditions))`:
+///   whether they can or must hold;
 ///   `question(who(which|how_many|some,Conditions))`: who meets them, how many do, or whether anybody does.
 ///
 /// Conditions are a list `c(First,Rest)` to `nil` of `l(Sign,P,T,U)`, where T and U are `c(Thing)`, `f(I)` (the rule's variable I, here for
@@ -273,6 +274,10 @@ pub fn question_term(question: &Question) -> Option<Term> {
         (Goal::Literals(ls), Form::Which) => who("which", ls),
         (Goal::Literals(ls), Form::HowMany) => who("how_many", ls),
         (Goal::Literals(ls), Form::Truth) if ls.iter().flat_map(|l| &l.atom.args).any(|t| variable_of(t).is_some()) => who("some", ls),
+        (Goal::Literals(ls), Form::Need(Need::Can | Need::Must)) => {
+            let need = Term::constant(if question.form == Form::Need(Need::Can) { "can" } else { "must" });
+            Some(Term::Fun("need".into(), vec![need, conditions(ls, &mut vec![])?]))
+        }
         (Goal::Literals(ls), _) => Some(Term::Fun("all".into(), vec![conditions(ls, &mut vec![])?])),
         _ => None,
     }
