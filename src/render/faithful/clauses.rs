@@ -93,7 +93,9 @@ impl Clauses {
         if !of.is_empty() && of.iter().all(|h| h.denies) && !has(text, &self.refusing) {
             return Err(Violation::Negation(near()));
         }
-        for clause in clauses(text) {
+        // What names nothing may be denied beside what is named: registered, with no allergies.
+        let nameless = self.held.iter().any(|h| h.names.is_empty() && h.denies);
+        for clause in clauses(text).into_iter().filter(|_| !nameless) {
             let of = self.about(&clause);
             if !of.is_empty() && of.iter().all(|h| !h.refuses) && has(&clause, &self.denying) {
                 return Err(Violation::Negation(near()));
