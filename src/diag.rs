@@ -28,6 +28,18 @@ impl Source {
         let column = before.rsplit('\n').next().unwrap_or("").chars().count() + 1;
         Origin { file: self.name.clone(), start: span.start, end: span.end, line: to_u32(line), column: to_u32(column) }
     }
+
+    /// The place of a line, from 1, without its end.
+    pub fn line(&self, line: usize) -> Origin {
+        let start = line_start(&self.text, line);
+        let length = self.text.get(start..).and_then(|rest| rest.lines().next()).map_or(0, str::len);
+        self.origin(start..start + length)
+    }
+}
+
+/// Where a line of a text begins, counted from 1.
+pub fn line_start(text: &str, line: usize) -> usize {
+    text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum()
 }
 
 fn to_u32(n: usize) -> u32 {

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::common::Failure;
+use super::common::{Failure, write};
 use crate::act::python::{Failed, StartError, Workers};
 use crate::act::{Function, Input, InputType, Target};
 use crate::check::report;
@@ -97,7 +97,7 @@ pub fn export(a: &Export) -> Result<bool, Failure> {
     let reading = adl::open(&a.path, None).map_err(|d| Failure::Domain(vec![d]))?;
     let Some(text) = reading.exported() else { return Err(Failure::Domain(reading.found)) };
     match &a.out {
-        Some(path) => std::fs::write(path, text).map_err(|e| Failure::Other(format!("{}: {e}", path.display())))?,
+        Some(path) => write(path, text)?,
         None => print!("{text}"),
     }
     Ok(true)
@@ -144,10 +144,7 @@ pub fn connect(engine: Engine) -> Result<Engine, Failure> {
 /// What goes wrong when a file is run, where it stands.
 fn of_top_level(failed: &Failed) -> Diagnostic {
     let text = std::fs::read(&failed.file).map(|b| String::from_utf8_lossy(&b).into_owned()).unwrap_or_default();
-    let line = usize::try_from(failed.line).unwrap_or(1);
-    let start: usize = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
-    let length = text.get(start..).and_then(|rest| rest.lines().next()).map_or(0, str::len);
-    let origin = Source::new(&failed.file.to_string_lossy(), &text).origin(start..start + length);
+    let origin = Source::new(&failed.file.to_string_lossy(), &text).line(usize::try_from(failed.line).unwrap_or(1));
     Diagnostic::error("adl-python-start", origin, failed.message.clone())
         .help("mend the file, or install what it imports; it is run when a conversation begins")
 }

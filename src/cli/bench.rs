@@ -66,7 +66,7 @@ pub fn run(a: &Arguments) -> Result<bool, Failure> {
                 options.engines = a.engines.iter().map(|e| engine(e)).collect::<Result<_, _>>()?;
             }
             let mut progress = |what: &str| eprintln!("{what}");
-            let mut report = bench::reason(&domain, &options, &mut progress).map_err(|e| Failure::Other(e.to_string()))?;
+            let mut report = bench::reason(&domain, &options, &mut progress).map_err(Failure::told)?;
             let mut dialogues = vec![];
             for path in &a.dialogues {
                 let wrong = |e: String| Failure::Other(format!("`{}`: {e}", path.display()));
@@ -76,7 +76,7 @@ pub fn run(a: &Arguments) -> Result<bool, Failure> {
                 dialogues.extend(file.dialogues);
             }
             if !dialogues.is_empty() {
-                report.turns = Some(bench::turns(&domain, &dialogues, &mut progress).map_err(|e| Failure::Other(e.to_string()))?);
+                report.turns = Some(bench::turns(&domain, &dialogues, &mut progress).map_err(Failure::told)?);
             }
             if a.json {
                 let value = serde_json::json!({ "report": report, "peak_mib": peak_memory() });
@@ -143,7 +143,7 @@ fn turn(a: &Arguments) -> Result<bool, Failure> {
             // A conversation holds few turns, as real ones do.
             let key = SessionKey::new("bench", &format!("{role}{}", at / lines.len().max(1)));
             let began = Instant::now();
-            engine.turn(&key, role, &Said::Text(line), None).map_err(|e| Failure::Other(e.to_string()))?;
+            engine.turn(&key, role, &Said::Text(line), None).map_err(Failure::told)?;
             times.push(began.elapsed().as_secs_f64() * 1e6);
         }
         Ok::<(), Failure>(())

@@ -71,7 +71,7 @@ pub fn run(a: &Arguments) -> Result<bool, Failure> {
     let site = a.place.site(a.site.as_deref(), engine.domain());
     if !a.told.is_empty() {
         let told = engine.turn(&SessionKey::new(&site, "told"), "informant", &Said::Text(&a.told.join("\n")), None);
-        told.map_err(|e| Failure::Other(e.to_string()))?;
+        told.map_err(Failure::told)?;
     }
     let mut chat = Chat { engine, site, session: a.session.clone(), role, trace: false, greeted: vec![], json, live, used: Used::default() };
     if !json {
@@ -95,7 +95,7 @@ impl Chat {
     fn converse(&mut self) -> Result<bool, Failure> {
         self.greet();
         if std::io::stdin().is_terminal() {
-            let mut editor = rustyline::DefaultEditor::new().map_err(|e| Failure::Other(e.to_string()))?;
+            let mut editor = rustyline::DefaultEditor::new().map_err(Failure::told)?;
             loop {
                 match editor.readline(&format!("{}> ", self.role)) {
                     Ok(line) => {

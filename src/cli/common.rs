@@ -156,9 +156,7 @@ impl Calls {
     pub fn connect(&self, engine: Engine) -> Result<Engine, Failure> {
         let engine = super::agents::connect(engine)?;
         let Some(path) = &self.functions else { return Ok(engine) };
-        let told = |e: &dyn fmt::Display| Failure::Other(format!("{}: {e}", path.display()));
-        let text = std::fs::read_to_string(path).map_err(|e| told(&e))?;
-        let functions = engine.functions().clone().configured(&text).map_err(|e| told(&e))?;
+        let functions = engine.functions().clone().configured(&read(path)?).map_err(Failure::at(path))?;
         Ok(engine.with_functions(functions))
     }
 }
@@ -172,6 +170,28 @@ pub enum Failure {
     Store(StoreError),
     /// Anything else, with its remedy.
     Other(String),
+}
+
+impl Failure {
+    /// What went wrong, in its own words.
+    pub fn told(e: impl fmt::Display) -> Self {
+        Self::Other(e.to_string())
+    }
+
+    /// What went wrong with a file.
+    pub fn at<E: fmt::Display>(path: &Path) -> impl Fn(E) -> Self {
+        move |e| Self::Other(format!("{}: {e}", path.display()))
+    }
+}
+
+/// The text of a file.
+pub fn read(path: &Path) -> Result<String, Failure> {
+    std::fs::read_to_string(path).map_err(Failure::at(path))
+}
+
+/// Writes a file.
+pub fn write(path: &Path, text: impl AsRef<str>) -> Result<(), Failure> {
+    std::fs::write(path, text.as_ref()).map_err(Failure::at(path))
 }
 
 impl From<StoreError> for Failure {
@@ -268,7 +288,7 @@ impl Listen {
                 },
             },
             "hybrid" | "llm" => {
-                let translator = domain.model_translator(needed()?).map_err(|e| Failure::Other(e.to_string()))?;
+                let translator = domain.model_translator(needed()?).map_err(Failure::told)?;
                 match self.embedded(&domain, model.as_ref())? {
                     Some(embedded) if way == "hybrid" => engine.with_understand(Arc::new(HybridUnderstand::new(Arc::new(embedded), translator, DEFAULT_BELOW))),
                     Some(embedded) => engine.with_understand(Arc::new(translator.fallback(Arc::new(embedded)))),
@@ -282,7 +302,7 @@ impl Listen {
             // What the bank holds is said without a call, whoever says the rest.
             way @ ("llm" | "bank") => {
                 let rest: Arc<dyn Render> = match if way == "llm" { Some(needed()?) } else { model } {
-                    Some(model) => Arc::new(domain.model_renderer(model).map_err(|e| Failure::Other(e.to_string()))?),
+                    Some(model) => Arc::new(domain.model_renderer(model).map_err(Failure::told)?),
                     None => domain.templates.clone(),
                 };
                 Ok(engine.with_render(Arc::new(BankRender::new(&domain.templates, rest))))
@@ -306,7 +326,7 @@ impl Listen {
             let model = model.ok_or_else(|| Failure::Other("`server` vectors need a model: use --model FILE or set DUOLOGUE_MODEL".to_owned()))?;
             Arc::new(ServerVectors::new(model.clone(), &self.embedding_model()?.unwrap_or_else(|| model.name().to_owned())))
         } else {
-            Arc::new(StaticVectors::load(std::path::Path::new(&place)).map_err(|e| Failure::Other(e.to_string()))?)
+            Arc::new(StaticVectors::load(std::path::Path::new(&place)).map_err(Failure::told)?)
         };
         let nearness = Nearness::new(vectors);
         let cache = self.embeddings_cache.clone().or_else(|| std::env::var_os("DUOLOGUE_EMBEDDINGS_CACHE").map(PathBuf::from));
@@ -317,10 +337,10 @@ impl Listen {
     fn embedding_model(&self) -> Result<Option<String>, Failure> {
         let config = match &self.model {
             Some(path) => {
-                let text = std::fs::read_to_string(path).map_err(|e| Failure::Other(format!("{}: {e}", path.display())))?;
-                Some(ModelConfig::from_yaml(&text, variable).map_err(|e| Failure::Other(e.to_string()))?)
+                let text = read(path)?;
+                Some(ModelConfig::from_yaml(&text, variable).map_err(Failure::told)?)
             }
-            None => ModelConfig::from_env(variable).map_err(|e| Failure::Other(e.to_string()))?,
+            None => ModelConfig::from_env(variable).map_err(Failure::told)?,
         };
         Ok(config.and_then(|c| c.embedding_model))
     }
@@ -329,7 +349,7 @@ impl Listen {
     pub fn configured(&self) -> Result<Option<BlockingModel>, Failure> {
         match &self.model {
             Some(path) => model_of(path).map(Some),
-            None => BlockingModel::from_env(variable).map_err(|e| Failure::Other(e.to_string())),
+            None => BlockingModel::from_env(variable).map_err(Failure::told),
         }
     }
 }

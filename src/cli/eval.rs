@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::common::{Failure, How, Listen, Place, model_of};
+use super::common::{Failure, How, Listen, Place, model_of, read};
 use crate::domain::Domain;
 use crate::eval::{dialogues, multiwoz, nlu, reason, render, star, understand};
 use crate::facts::MemoryStore;
@@ -189,16 +189,14 @@ pub fn run(a: &Arguments) -> Result<bool, Failure> {
         What::Understand(u) => {
             let domain = u.place.load()?;
             let embedded = domain.embedded()?.map(|e| e.without(&u.without));
-            let file = std::fs::File::open(&u.file).map_err(|e| Failure::Other(format!("{}: {e}", u.file.display())))?;
-            let mut cases =
-                nlu::read_cases(std::io::BufReader::new(file), &domain.ontology.view).map_err(|e| Failure::Other(format!("{}: {e}", u.file.display())))?;
+            let mut cases = nlu::read_cases(read(&u.file)?.as_bytes(), &domain.ontology.view).map_err(Failure::at(&u.file))?;
             if let Some(most) = u.cases.filter(|n| *n < cases.len()) {
                 let all = cases.len();
                 cases = cases.into_iter().enumerate().filter(|(i, _)| (i * most) / all != ((i + 1) * most) / all).map(|(_, c)| c).collect();
             }
             let mut models = vec![];
             for (label, model) in models_of(&u.models)? {
-                models.push((label, domain.model_translator(model).map_err(|e| Failure::Other(e.to_string()))?));
+                models.push((label, domain.model_translator(model).map_err(Failure::told)?));
             }
             let names = Names::of(&domain.ontology, domain.facts.iter());
             let strange = |heard: &Heard, role: &str| names.strange(&Forms::of(&domain.ontology, role), &heard.predicates);
@@ -208,26 +206,24 @@ pub fn run(a: &Arguments) -> Result<bool, Failure> {
                 _ => {
                     let embedded = embedded.as_ref().map(|e| e as &dyn crate::understand::Understand);
                     let reports = understand::compare(&cases, embedded, &models, DEFAULT_BELOW);
-                    print_reports(&reports, u.json, understand::table);
+                    show(&reports, u.json, |r| understand::table(r));
                 }
             }
             if let Some(embedded) = embedded.as_ref().filter(|_| !u.json) {
                 println!("{}", understand::cap(&cases, embedded, |heard, role| heard.confidence < DEFAULT_BELOW || strange(heard, role)));
             }
-            Ok(true)
         }
         What::Render(r) => {
             let domain = r.place.load()?;
             let cases = replies(&domain, &r.dialogues)?;
             let mut renderers = vec![];
             for (label, model) in models_of(&r.models)? {
-                renderers.push((label, domain.model_renderer(model).map_err(|e| Failure::Other(e.to_string()))?));
+                renderers.push((label, domain.model_renderer(model).map_err(Failure::told)?));
             }
             if renderers.is_empty() {
                 return Err(no_model());
             }
-            print_reports(&render::render(&cases, &renderers), r.json, render::table);
-            Ok(true)
+            show(&render::render(&cases, &renderers), r.json, |r| render::table(r));
         }
         What::Star(s) => {
             let protocol = match s.protocol.as_str() {
@@ -251,13 +247,8 @@ pub fn run(a: &Arguments) -> Result<bool, Failure> {
                 rounds: s.rounds,
                 explain: false,
             };
-            let report = star::run(&args).map_err(|e| Failure::Other(e.to_string()))?;
-            if s.json {
-                println!("{}", serde_json::to_string_pretty(&report).unwrap_or_default());
-            } else {
-                print!("{}", report.table());
-            }
-            Ok(true)
+            let report = star::run(&args).map_err(Failure::told)?;
+            show(&report, s.json, |r| r.table());
         }
         What::Reason(r) => {
             let parses = match r.parses.split_once('=') {
@@ -279,13 +270,9 @@ pub fn run(a: &Arguments) -> Result<bool, Failure> {
                 jobs: r.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from)),
                 files: r.root.as_deref().map_or_else(crate::domain::Files::built_in, crate::domain::Files::folder),
             };
-            let report = reason::run(&args).map_err(|e| Failure::Other(e.to_string()))?;
-            if r.json {
-                println!("{}", serde_json::to_string_pretty(&report).unwrap_or_default());
-            } else {
-                print!("{report}");
-            }
-            Ok(report.differences.is_empty())
+            let report = reason::run(&args).map_err(Failure::told)?;
+            show(&report, r.json, |r| r.to_string());
+            return Ok(report.differences.is_empty());
         }
         What::Multiwoz(m) => {
             let states = match m.states.as_str() {
@@ -308,22 +295,18 @@ pub fn run(a: &Arguments) -> Result<bool, Failure> {
                 predictions: m.predictions.clone(),
                 files: m.root.as_deref().map_or_else(crate::domain::Files::built_in, crate::domain::Files::folder),
             };
-            let report = multiwoz::run(&args).map_err(|e| Failure::Other(e.to_string()))?;
-            if m.json {
-                println!("{}", serde_json::to_string_pretty(&report).unwrap_or_default());
-            } else {
-                print!("{report}");
-            }
-            Ok(true)
+            let report = multiwoz::run(&args).map_err(Failure::told)?;
+            show(&report, m.json, |r| r.to_string());
         }
     }
+    Ok(true)
 }
 
-fn print_reports<R: serde::Serialize>(reports: &[R], json: bool, table: impl Fn(&[R]) -> String) {
+fn show<R: serde::Serialize>(report: &R, json: bool, text: impl Fn(&R) -> String) {
     if json {
-        println!("{}", serde_json::to_string_pretty(reports).unwrap_or_default());
+        println!("{}", serde_json::to_string_pretty(report).unwrap_or_default());
     } else {
-        print!("{}", table(reports));
+        print!("{}", text(report));
     }
 }
 
@@ -344,11 +327,9 @@ fn no_model() -> Failure {
 fn replies(domain: &Domain, files: &[PathBuf]) -> Result<Vec<render::Case>, Failure> {
     let collect = Arc::new(render::Collect::new(domain.templates.clone()));
     for file in files {
-        let text = std::fs::read_to_string(file).map_err(|e| Failure::Other(format!("{}: {e}", file.display())))?;
-        let wrong = |e: String| Failure::Other(format!("{}: {e}", file.display()));
-        let read = dialogues::read(&text).map_err(wrong)?;
-        let domain = read.settle(domain).map_err(wrong)?;
-        for dialogue in read.dialogues {
+        let all = dialogues::read(&read(file)?).map_err(Failure::at(file))?;
+        let domain = all.settle(domain).map_err(Failure::at(file))?;
+        for dialogue in all.dialogues {
             let options = Options { reasoner: Reasoner::Fast, ..Options::default() };
             let engine = dialogues::fresh(&domain, Arc::new(MemoryStore::default()), options).with_render(collect.clone());
             dialogues::run(&dialogue, &engine, false, None);

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::common::Failure;
+use super::common::{Failure, write};
 use crate::diag::{Severity, Source};
 use crate::domain::{Domain, Files};
 use crate::ir::Program;
@@ -82,7 +82,7 @@ pub fn draw(a: &Arguments) -> Result<bool, Failure> {
         drawn(a)?
     };
     match &a.out {
-        Some(path) => std::fs::write(path, text).map_err(|e| Failure::Other(format!("{}: {e}", path.display())))?,
+        Some(path) => write(path, text)?,
         None => println!("{text}"),
     }
     Ok(true)

@@ -43,7 +43,7 @@ pub fn run(a: &Arguments) -> Result<bool, Failure> {
     }
     let site = a.place.site(a.site.as_deref(), engine.domain());
     let bearer = Bearer::Speaker(Claims { site: site.clone(), session: a.session.clone(), role, expires: i64::MAX, by: String::new() });
-    let keys = Keys::in_memory().map_err(|e| Failure::Other(e.to_string()))?;
+    let keys = Keys::in_memory().map_err(Failure::told)?;
     let config = Config { sites: vec![site], rule: a.place.rule(), ..Config::default() };
     let service = Service::new(engine, keys, config)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::common::{Failure, model_of, variable};
+use super::common::{Failure, model_of, variable, write};
 use crate::diag::Source;
 use crate::domain::{Domain, Files};
 use crate::eval::paraphrase::{check, readable};
@@ -48,7 +48,7 @@ pub fn run(a: &Arguments) -> Result<bool, Failure> {
     }
     let proposals = match &a.from {
         Some(path) => {
-            let text = std::fs::read_to_string(path).map_err(|e| Failure::Other(format!("{}: {e}", path.display())))?;
+            let text = super::common::read(path)?;
             read(&Source::new(&path.display().to_string(), &text)).map_err(Failure::Domain)?
         }
         None => ask(a, &domain)?,
@@ -73,7 +73,7 @@ pub fn run(a: &Arguments) -> Result<bool, Failure> {
     match &a.root {
         Some(root) => {
             let path = root.join(format!("kb/{}/wordings.yaml", a.domain));
-            std::fs::write(&path, text).map_err(|e| Failure::Other(format!("{}: {e}", path.display())))?;
+            write(&path, text)?;
         }
         None => print!("{text}"),
     }
@@ -84,7 +84,7 @@ pub fn run(a: &Arguments) -> Result<bool, Failure> {
 fn ask(a: &Arguments, domain: &Domain) -> Result<Vec<Banked>, Failure> {
     let model = match &a.model {
         Some(path) => Some(model_of(path)?),
-        None => BlockingModel::from_env(variable).map_err(|e| Failure::Other(e.to_string()))?,
+        None => BlockingModel::from_env(variable).map_err(Failure::told)?,
     };
     let model = model.ok_or_else(|| Failure::Other("nobody proposes: use --from FILE, --model FILE or set DUOLOGUE_MODEL (see docs/models.md)".to_owned()))?;
     let mut out = vec![];

@@ -1,8 +1,8 @@
 //! `duologue refine`: change a flow by a remark or by failed dialogues, or draft one from prose; written only after it was weighed.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use super::common::{Failure, Listen};
+use super::common::{Failure, Listen, read, write};
 use crate::diag::Source;
 use crate::eval::refine::{self, Patch, RefineError};
 use crate::eval::rehearse::Recorded;
@@ -54,14 +54,6 @@ impl From<RefineError> for Failure {
     }
 }
 
-fn text(path: &Path) -> Result<String, Failure> {
-    std::fs::read_to_string(path).map_err(|e| Failure::Other(format!("{}: {e}", path.display())))
-}
-
-fn keep(path: &Path, text: &str) -> Result<(), Failure> {
-    std::fs::write(path, text).map_err(|e| Failure::Other(format!("{}: {e}", path.display())))
-}
-
 fn ask(model: &BlockingModel, prompt: &str) -> Result<String, String> {
     let request = ChatRequest { prefix: String::new(), messages: vec![Message::user(prompt)], shape: None, max_tokens: 4000 };
     model.chat(request).map(|r| r.text).map_err(|e| e.to_string())
@@ -71,14 +63,14 @@ fn ask(model: &BlockingModel, prompt: &str) -> Result<String, String> {
 pub fn run(a: &Arguments) -> Result<bool, Failure> {
     let model = Listen { model: a.model.clone(), ..Listen::default() }.configured()?;
     if let Some(prose) = &a.prose {
-        return first_draft(a, &text(prose)?, model.as_ref());
+        return first_draft(a, &read(prose)?, model.as_ref());
     }
-    let flow = Source::new(&a.flow.display().to_string(), &text(&a.flow)?);
+    let flow = Source::new(&a.flow.display().to_string(), &read(&a.flow)?);
     let recorded = if a.dialogues.is_empty() { None } else { Some(Recorded::of(&flow, &a.dialogues).map_err(Failure::Other)?) };
     let rehearse = recorded.as_ref().map(|r| move |s: &Source| r.rehearse(s));
     let rehearsal = rehearse.as_ref().map(|r| r as &refine::Rehearsal<'_>);
     let patch = match (&a.apply, &a.feedback, rehearsal) {
-        (Some(file), _, _) => Patch::parse(&text(file)?)?,
+        (Some(file), _, _) => Patch::parse(&read(file)?)?,
         (None, Some(remark), _) => match (refine::from_remark(&flow, remark), &model) {
             (Err(RefineError::NotUnderstood), Some(m)) => refine::from_model(&flow, remark, &|p| ask(m, p))?,
             (read, _) => read?,
@@ -87,17 +79,17 @@ pub fn run(a: &Arguments) -> Result<bool, Failure> {
         (None, None, None) => return Err(Failure::Other("say what should change: --feedback, --dialogues, --apply or --prose".to_owned())),
     };
     if let Some(file) = &a.patch {
-        keep(file, &patch.to_text())?;
+        write(file, &patch.to_text())?;
     }
     let weighed = refine::weigh(&flow, &patch, rehearsal)?;
     if let Some(file) = &a.dot {
-        keep(file, &weighed.difference.dot)?;
+        write(file, &weighed.difference.dot)?;
     }
     let objections = weighed.objections();
     let broken = weighed.new_findings.iter().any(|d| d.severity == crate::diag::Severity::Error);
     let writes = a.write && !broken && (objections.is_empty() || a.force);
     if writes {
-        keep(&a.flow, &weighed.after.text)?;
+        write(&a.flow, &weighed.after.text)?;
     }
     if a.json {
         println!("{}", serde_json::json!({"patch": patch, "weighed": weighed, "objections": objections, "written": writes}));
@@ -124,7 +116,7 @@ fn first_draft(a: &Arguments, prose: &str, model: Option<&BlockingModel>) -> Res
         if a.flow.exists() && !a.force {
             return Err(Failure::Other(format!("{} exists: --force replaces it", a.flow.display())));
         }
-        keep(&a.flow, &draft.source.text)?;
+        write(&a.flow, &draft.source.text)?;
     }
     if a.json {
         println!(

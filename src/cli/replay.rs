@@ -39,7 +39,7 @@ pub fn run(a: &Arguments) -> Result<bool, Failure> {
             let Some(last) = entries.last() else { break };
             after = last.seq;
             for entry in &entries {
-                let Some(taken) = again.take(entry).map_err(|e| Failure::Other(e.to_string()))? else { continue };
+                let Some(taken) = again.take(entry).map_err(Failure::told)? else { continue };
                 turns += 1;
                 let same = taken.agrees();
                 different += u64::from(!same);
@@ -74,7 +74,7 @@ fn told(r: &TurnRecord) -> String {
 /// Decides a reproducer by both engines.
 fn reproduce(path: &str) -> Result<bool, Failure> {
     let text = std::fs::read_to_string(path).map_err(|e| Failure::Other(format!("{path}: {e}")))?;
-    let replayed = reproduce::replay(&Source::new(path, &text)).map_err(|e| Failure::Other(e.to_string()))?;
+    let replayed = reproduce::replay(&Source::new(path, &text)).map_err(Failure::told)?;
     print!("{}", replayed.text());
     Ok(replayed.agrees())
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::common::{Calls, Failure, Listen, Place};
+use super::common::{Calls, Failure, Listen, Place, read};
 use crate::domain::Domain;
 use crate::eval::adversary::{self, Dice, Known};
 use crate::eval::dialogues::{self, Outcome};
@@ -64,8 +64,7 @@ pub fn run(a: &Arguments) -> Result<bool, Failure> {
     let mut outcomes: Vec<Outcome> = vec![];
     let mut others: BTreeMap<String, (Domain, Option<Invariants>)> = BTreeMap::new();
     for file in files(&a.paths)? {
-        let text = std::fs::read_to_string(&file).map_err(|e| Failure::Other(format!("{}: {e}", file.display())))?;
-        let all = dialogues::read(&text).map_err(|e| Failure::Other(format!("{}: {e}", file.display())))?;
+        let all = dialogues::read(&read(&file)?).map_err(Failure::at(&file))?;
         let (domain, invariants) = match named_by(&file, &a.place) {
             None => (&domain, &invariants),
             Some(name) => {
@@ -80,7 +79,7 @@ pub fn run(a: &Arguments) -> Result<bool, Failure> {
                 }
             }
         };
-        let domain = all.settle(domain).map_err(|e| Failure::Other(format!("{}: {e}", file.display())))?;
+        let domain = all.settle(domain).map_err(Failure::at(&file))?;
         for d in all.dialogues {
             let store: Arc<dyn Store> = Arc::new(MemoryStore::new(a.place.rule()));
             let engine = dialogues::fresh(&domain, store, options.clone());

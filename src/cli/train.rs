@@ -1,8 +1,8 @@
 //! `duologue train`: what the embedded translator learns from a domain's labelled utterances.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use super::common::{Failure, Place};
+use super::common::{Failure, Place, read};
 use crate::domain::ends::{examples_file, model_file};
 use crate::eval::learn::{Fold, Folds, cross_validate, expressible, learn};
 use crate::eval::nlu::{self, Case};
@@ -42,10 +42,6 @@ pub struct Arguments {
     /// Show the cases that do not match.
     #[arg(long)]
     wrong: bool,
-}
-
-fn read(path: &Path) -> Result<String, Failure> {
-    std::fs::read_to_string(path).map_err(|e| Failure::Other(format!("{}: {e}", path.display())))
 }
 
 fn cases(text: &str, name: &str, shape: &Shape) -> Result<Vec<Case>, Failure> {

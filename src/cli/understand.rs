@@ -27,8 +27,7 @@ pub fn run(a: &Arguments) -> Result<bool, Failure> {
     let role = a.role.clone().or_else(|| engine.domain().ontology.roles.keys().next().map(ToString::to_string)).unwrap_or_default();
     if a.readings {
         let Some(embedded) = engine.domain().embedded()? else { return Err(Failure::Other("the domain ships no lexicon".to_owned())) };
-        nlu::readings(&embedded, &engine.domain().ontology.view, &role, std::io::stdin().lock(), &mut std::io::stdout().lock())
-            .map_err(|e| Failure::Other(e.to_string()))?;
+        nlu::readings(&embedded, &engine.domain().ontology.view, &role, std::io::stdin().lock(), &mut std::io::stdout().lock()).map_err(Failure::told)?;
         return Ok(true);
     }
     let Some(translator) = engine.translator() else {
@@ -38,6 +37,6 @@ pub fn run(a: &Arguments) -> Result<bool, Failure> {
         )));
     };
     nlu::translate_lines(&**translator, &engine.domain().ontology.view, &role, std::io::stdin().lock(), &mut std::io::stdout().lock())
-        .map_err(|e| Failure::Other(e.to_string()))?;
+        .map_err(Failure::told)?;
     Ok(true)
 }

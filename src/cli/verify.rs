@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::common::{Failure, Place};
+use super::common::{Failure, Place, write};
 use crate::eval::verify;
 
 /// Arguments of `verify`.
@@ -41,9 +41,9 @@ pub fn run(a: &Arguments) -> Result<bool, Failure> {
     let flow = a.name.clone().filter(|n| super::flow::is_flow(n)).or_else(|| a.place.flow.clone());
     let place = Place { flow, domain: a.name.clone().or_else(|| a.place.domain.clone()), ..a.place.clone() };
     let domain = place.load()?;
-    let report = verify::domain(&domain, a.depth, Duration::from_secs(a.seconds)).map_err(|e| Failure::Other(e.to_string()))?;
+    let report = verify::domain(&domain, a.depth, Duration::from_secs(a.seconds)).map_err(Failure::told)?;
     if let Some(path) = a.dialogues.as_ref().filter(|_| !report.violations.is_empty()) {
-        std::fs::write(path, verify::dialogue(&place.name(), &report.violations)).map_err(|e| Failure::Other(format!("{}: {e}", path.display())))?;
+        write(path, verify::dialogue(&place.name(), &report.violations))?;
     }
     if a.json {
         println!("{}", serde_json::to_string_pretty(&report).unwrap_or_default());

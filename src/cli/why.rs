@@ -64,14 +64,14 @@ pub fn run(a: &Arguments) -> Result<bool, Failure> {
         return Err(Failure::Other(format!("the session `{session}` took {turns} turns")));
     };
     let options = Options { remember: true, explain: a.json, ..a.place.options() };
-    let (replay, taken) = again(&domain, &*store, &site, asked, a.place.rule(), options).map_err(|e| Failure::Other(e.to_string()))?;
+    let (replay, taken) = again(&domain, &*store, &site, asked, a.place.rule(), options).map_err(Failure::told)?;
     if !taken.agrees() {
         println!("(the rules have changed since: this turn is decided differently today; `duologue replay {}` shows it)", a.place.store);
     }
-    let is = taken.is.map_err(|e| Failure::Other(e.to_string()))?;
+    let is = taken.is.map_err(Failure::told)?;
     let (engine, key) = (replay.engine(), SessionKey::new(&site, &session));
     if let (Some(predicates), true) = (&a.r#if, a.json) {
-        println!("{}", what_if_shown(engine, &key, &is.role, predicates).map_err(|e| Failure::Other(e.to_string()))?);
+        println!("{}", what_if_shown(engine, &key, &is.role, predicates).map_err(Failure::told)?);
         return Ok(true);
     }
     if let (Some(atom), true) = (&a.not, a.json) {

@@ -183,7 +183,7 @@ pub fn bleu(pairs: &[(Vec<String>, Vec<String>)]) -> f64 {
             }
         }
     }
-    if hypothesis == 0 || total.contains(&0) {
+    if hypothesis == 0 || total.contains(&0) || matched == [0; 4] {
         return 0.0;
     }
     let mut smooth = 1.0;
@@ -220,6 +220,15 @@ mod tests {
         let t = tokens_13a("It costs 1,200.50 credits, doesn't it? (yes)");
         assert_eq!(t, ["It", "costs", "1,200.50", "credits", ",", "doesn't", "it", "?", "(", "yes", ")"]);
         assert!((bleu(&[(t.clone(), t)]) - 100.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn bleu_falls_with_what_is_missing() {
+        let of = |said: &str, reference: &str| bleu(&[(tokens_13a(said), tokens_13a(reference))]);
+        assert_eq!(tokens_13a("at 9.30, costs 10,000 (or 5-10)."), ["at", "9.30", ",", "costs", "10,000", "(", "or", "5", "-", "10", ")", "."]);
+        assert!(of("nothing shared here whatsoever", "the train leaves at TIME, and arrives at TIME. ok?").abs() < f64::EPSILON);
+        let shorter = of("is there anything else i can help", "is there anything else i can help you with today?");
+        assert!(shorter < 100.0 * (1.0_f64 - 11.0 / 7.0).exp() + 1e-9);
     }
 
     #[test]

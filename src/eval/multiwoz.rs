@@ -12,7 +12,6 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-mod bleu;
 mod client;
 mod convention;
 pub mod data;

@@ -1,18 +1,15 @@
-//! Measuring a translator against labelled utterances: exact match, atom F1, by tag, and latency.
+//! Labelled utterances and translations as JSON lines.
 
-use std::collections::BTreeMap;
 use std::io::{BufRead, Write};
-use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
-use super::judge::Reliability;
-use super::understand::Score;
+pub use super::understand::{Report, evaluate, write_report};
 use crate::ontology::Shape;
 use crate::ontology::shape::NotOfShape;
 use crate::term::Atom;
 use crate::understand::embedded::Embedded;
-use crate::understand::{Context, Heard, Understand, Unsure};
+use crate::understand::{Context, Understand, Unsure};
 
 /// A labelled utterance of a data set.
 #[derive(Clone, Debug)]
@@ -81,42 +78,6 @@ impl ContextText {
     }
 }
 
-/// What an evaluation found.
-#[derive(Clone, Debug, Default, Serialize)]
-pub struct Report {
-    /// All cases.
-    pub all: Score,
-    /// By tag, and by role as `role:NAME`.
-    pub by_tag: BTreeMap<String, Score>,
-    /// Median time of an utterance in microseconds, each the best of three.
-    pub p50_us: u64,
-    /// 99th percentile.
-    pub p99_us: u64,
-    /// How often it is right by how sure it is.
-    pub reliability: Reliability,
-    /// Cases that do not match: name, words, produced, expected.
-    pub wrong: Vec<Wrong>,
-}
-
-/// A case that does not match.
-#[derive(Clone, Debug, Serialize)]
-pub struct Wrong {
-    /// The case.
-    pub id: String,
-    /// The words.
-    pub text: String,
-    /// What was produced but not expected.
-    pub extra: Vec<String>,
-    /// What was expected but not produced.
-    pub missing: Vec<String>,
-    /// What was asked back.
-    pub asked: Vec<String>,
-    /// Whether an act was heard of a kind that nobody meant.
-    pub wrong_kind: bool,
-    /// The translator's confidence.
-    pub confidence: f64,
-}
-
 /// Why a data set cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum EvalError {
@@ -151,68 +112,6 @@ pub fn read_cases(reader: impl BufRead, shape: &Shape) -> Result<Vec<Case>, Eval
         out.push(Case { id, role, context, text, gold, asks, also, weight, tags });
     }
     Ok(out)
-}
-
-/// Evaluates a translator on cases.
-pub fn evaluate(translator: &dyn Understand, cases: &[Case]) -> Report {
-    let mut report = Report::default();
-    let mut times = vec![];
-    for case in cases {
-        let context = &case.context;
-        // The best of three: what the machine does besides is not the translator's time.
-        let mut heard = Heard::default();
-        let mut best = u64::MAX;
-        for _ in 0..3 {
-            let begin = Instant::now();
-            heard = translator.understand(&case.text, context);
-            best = best.min(u64::try_from(begin.elapsed().as_micros()).unwrap_or(u64::MAX));
-        }
-        times.push(best);
-        let judged = report.all.count(case, &heard);
-        for tag in case.tags.iter().cloned().chain(std::iter::once(format!("role:{}", case.role))) {
-            report.by_tag.entry(tag).or_default().count(case, &heard);
-        }
-        report.reliability.count(heard.confidence, judged.exact);
-        if !judged.exact {
-            report.wrong.push(Wrong {
-                id: case.id.clone(),
-                text: case.text.clone(),
-                extra: difference(&heard.predicates, &case.gold),
-                missing: difference(&case.gold, &heard.predicates),
-                asked: heard.asks.iter().map(ToString::to_string).collect(),
-                wrong_kind: judged.wrong_kind,
-                confidence: heard.confidence,
-            });
-        }
-    }
-    times.sort_unstable();
-    let at = |p: usize| times.get((times.len() * p / 100).min(times.len().saturating_sub(1))).copied().unwrap_or(0);
-    report.p50_us = at(50);
-    report.p99_us = at(99);
-    report
-}
-
-fn line(name: &str, a: &Score) -> String {
-    let (exact, f1, wrong, asked) = (a.exact_percent(), a.f1_percent(), a.wrong_kind_percent(), a.asked_percent());
-    format!("{name:<18} {:>4} cases  exact {exact:>5.1} %  F1 {f1:>5.1} %  wrong kind {wrong:>5.1} %  asked {asked:>5.1} %", a.cases)
-}
-
-/// Writes a report for people.
-pub fn write_report(report: &Report, out: &mut dyn Write) -> std::io::Result<()> {
-    for w in &report.wrong {
-        writeln!(out, "{}{}: {}", if w.wrong_kind { "! " } else { "" }, w.id, w.text)?;
-        for (sign, list) in [("+", &w.extra), ("-", &w.missing), ("?", &w.asked)] {
-            for atom in list {
-                writeln!(out, "    {sign} {atom}")?;
-            }
-        }
-    }
-    for (tag, a) in &report.by_tag {
-        writeln!(out, "{}", line(tag, a))?;
-    }
-    writeln!(out, "{}", line("all", &report.all))?;
-    writeln!(out, "how often right by how sure: {}", report.reliability)?;
-    writeln!(out, "time per utterance  p50 {} us  p99 {} us", report.p50_us, report.p99_us)
 }
 
 #[derive(Deserialize)]
@@ -284,29 +183,4 @@ pub fn readings(translator: &Embedded, shape: &Shape, role: &str, reader: impl B
         }
     }
     Ok(())
-}
-
-fn difference(a: &[Atom], b: &[Atom]) -> Vec<String> {
-    let mut left: Vec<&Atom> = b.iter().collect();
-    let mut out = vec![];
-    for x in a {
-        match left.iter().position(|y| *y == x) {
-            Some(i) => {
-                left.swap_remove(i);
-            }
-            None => out.push(x.to_string()),
-        }
-    }
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn repeated_atoms_count() {
-        let a: Vec<Atom> = ["p(1)", "p(1)", "q"].iter().map(|t| Atom::parse(t).unwrap()).collect();
-        assert_eq!(difference(&a, &a[1..]), ["p(1)"]);
-    }
 }

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::Serialize;
 
-use super::understand::{milliseconds, percentile};
-use crate::llm::cost::dollars;
+use super::understand::{SPENT, percentile, spent, spent_on};
+use crate::llm::cost::Usage;
 use crate::render::llm::{By, LlmRender};
 use crate::render::{Render, Say, Tone};
 
@@ -61,16 +61,8 @@ pub struct Wordings {
     pub violations: BTreeMap<&'static str, usize>,
     /// Exchanges that failed, by fault.
     pub faults: BTreeMap<&'static str, usize>,
-    /// Requests.
-    pub calls: u64,
-    /// Input tokens.
-    pub input_tokens: u64,
-    /// Of these, tokens that the provider had cached.
-    pub cached_tokens: u64,
-    /// Output tokens.
-    pub output_tokens: u64,
-    /// Micro-dollars.
-    pub micro_usd: u64,
+    /// Requests, tokens and cost.
+    pub usage: Usage,
     /// Median time of a reply, in microseconds.
     pub p50_us: u64,
     /// Its 99th percentile.
@@ -99,11 +91,7 @@ fn measure(cases: &[Case], label: &str, renderer: &LlmRender) -> Wordings {
         if let Some(fault) = rendering.fault {
             *report.faults.entry(fault).or_default() += 1;
         }
-        report.calls += u64::from(rendering.usage.calls);
-        report.input_tokens += rendering.usage.input;
-        report.cached_tokens += rendering.usage.cached;
-        report.output_tokens += rendering.usage.output;
-        report.micro_usd += rendering.usage.micro_usd;
+        report.usage += rendering.usage;
     }
     (report.p50_us, report.p99_us) = (percentile(&mut times, 50), percentile(&mut times, 99));
     report
@@ -112,28 +100,12 @@ fn measure(cases: &[Case], label: &str, renderer: &LlmRender) -> Wordings {
 /// Reports side by side: totals, then what was wrong with texts and exchanges.
 pub fn table(reports: &[Wordings]) -> String {
     let width = reports.iter().map(|r| r.label.chars().count()).max().unwrap_or(0).max(12);
-    let mut out = format!(
-        "{:<width$} {:>8} {:>10} {:>8} {:>12} {:>12} {:>6} {:>10} {:>10} {:>8} {:>12} {:>10} {:>10}\n",
-        "", "replies", "at once", "retried", "template", "faithful", "calls", "tokens in", "cached", "out", "cost", "p50 ms", "p99 ms"
-    );
+    let mut out = format!("{:<width$} {:>8} {:>10} {:>8} {:>12} {:>12} {}", "", "replies", "at once", "retried", "template", "faithful", spent(SPENT));
     for r in reports {
         let faithful = if r.cases == 0 { 0.0 } else { 100.0 * (r.first + r.retried) as f64 / r.cases as f64 };
-        out.push_str(&format!(
-            "{:<width$} {:>8} {:>10} {:>8} {:>12} {:>10.1} % {:>6} {:>10} {:>10} {:>8} {:>12} {:>10} {:>10}\n",
-            r.label,
-            r.cases,
-            r.first,
-            r.retried,
-            r.fallbacks,
-            faithful,
-            r.calls,
-            r.input_tokens,
-            r.cached_tokens,
-            r.output_tokens,
-            dollars(r.micro_usd),
-            milliseconds(r.p50_us),
-            milliseconds(r.p99_us),
-        ));
+        let spent = spent_on(&r.usage, r.p50_us, r.p99_us);
+        let (cases, first, retried, fallbacks) = (r.cases, r.first, r.retried, r.fallbacks);
+        out.push_str(&format!("{:<width$} {cases:>8} {first:>10} {retried:>8} {fallbacks:>12} {faithful:>10.1} % {spent}", r.label));
     }
     for r in reports {
         for (name, counts) in [("violation", &r.violations), ("fault", &r.faults)] {

@@ -1,6 +1,7 @@
 //! Measuring translators side by side on cases with known predicates: exact matches, atoms found, time, tokens and cost.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write;
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
@@ -8,7 +9,7 @@ use serde::Serialize;
 use super::judge::{Judged, Reliability, common, judge};
 pub use super::nlu::Case;
 use crate::conversation::Conversation;
-use crate::llm::cost::dollars;
+use crate::llm::cost::{Usage, dollars};
 use crate::term::{Atom, Name};
 use crate::understand::hybrid::weigh;
 use crate::understand::llm::{LlmUnderstand, Trace, Translation};
@@ -114,23 +115,34 @@ pub struct Report {
     /// Cases in which the model gave nothing usable, by fault.
     pub faults: BTreeMap<String, usize>,
     /// Requests, tokens and cost.
-    pub calls: u64,
-    /// Input tokens.
-    pub input_tokens: u64,
-    /// Of these, tokens that the provider had cached.
-    pub cached_tokens: u64,
-    /// Output tokens.
-    pub output_tokens: u64,
-    /// Micro-dollars.
-    pub micro_usd: u64,
+    pub usage: Usage,
     /// Median time of a translation, in microseconds.
     pub p50_us: u64,
     /// Its 99th percentile.
     pub p99_us: u64,
     /// How often it was right by how sure it was.
     pub reliability: Reliability,
-    /// What differed: case, wanted, got.
-    pub differences: Vec<(String, Vec<Atom>, Vec<Atom>)>,
+    /// Cases that do not match.
+    pub wrong: Vec<Wrong>,
+}
+
+/// A case that does not match.
+#[derive(Clone, Debug, Serialize)]
+pub struct Wrong {
+    /// The case.
+    pub id: String,
+    /// The words.
+    pub text: String,
+    /// What was produced but not expected.
+    pub extra: Vec<String>,
+    /// What was expected but not produced.
+    pub missing: Vec<String>,
+    /// What was asked back.
+    pub asked: Vec<String>,
+    /// Whether an act was heard of a kind that nobody meant.
+    pub wrong_kind: bool,
+    /// The translator's confidence.
+    pub confidence: f64,
 }
 
 /// Measures every candidate on every case.
@@ -229,28 +241,29 @@ impl Run {
     fn count(&mut self, case: &Case, got: &Heard, asked: Option<&Trace>, usable: bool, took: Duration) {
         let report = &mut self.report;
         self.times.push(took);
-        let exact = report.all.count(case, got).exact;
-        report.reliability.count(got.confidence, exact);
+        let judged = report.all.count(case, got);
+        report.reliability.count(got.confidence, judged.exact);
         for tag in case.tags.iter().cloned().chain([format!("role:{}", case.role)]) {
             report.by_tag.entry(tag).or_default().count(case, got);
         }
         if let Some(trace) = asked {
             report.asked += 1;
             report.failed += usize::from(!usable);
-            report.calls += u64::from(trace.usage.calls);
-            report.input_tokens += trace.usage.input;
-            report.cached_tokens += trace.usage.cached;
-            report.output_tokens += trace.usage.output;
-            report.micro_usd += trace.usage.micro_usd;
+            report.usage += trace.usage;
             if let Some(fault) = trace.fault {
                 *report.faults.entry(fault.to_owned()).or_default() += 1;
             }
         }
-        let (mut wanted, mut given) = (case.gold.clone(), got.predicates.clone());
-        wanted.sort();
-        given.sort();
-        if !exact {
-            report.differences.push((case.id.clone(), wanted, given));
+        if !judged.exact {
+            report.wrong.push(Wrong {
+                id: case.id.clone(),
+                text: case.text.clone(),
+                extra: difference(&got.predicates, &case.gold),
+                missing: difference(&case.gold, &got.predicates),
+                asked: got.asks.iter().map(ToString::to_string).collect(),
+                wrong_kind: judged.wrong_kind,
+                confidence: got.confidence,
+            });
         }
     }
 
@@ -260,6 +273,28 @@ impl Run {
     }
 }
 
+/// Evaluates a translator that asks no model; each time is the best of three, as what the machine does besides is not the translator's time.
+pub fn evaluate(translator: &dyn Understand, cases: &[Case]) -> Report {
+    let mut run = Run::new("");
+    for case in cases {
+        let once = || {
+            let started = Instant::now();
+            (translator.understand(&case.text, &case.context), started.elapsed())
+        };
+        if let Some((heard, took)) = [once(), once(), once()].into_iter().min_by_key(|(_, took)| *took) {
+            run.count(case, &heard, None, false, took);
+        }
+    }
+    run.done()
+}
+
+/// The atoms that are not among the others, each as often as it is not.
+fn difference(a: &[Atom], b: &[Atom]) -> Vec<String> {
+    let mut left: Vec<&Atom> = b.iter().collect();
+    let is_lacking = |x: &&Atom| left.iter().position(|y| y == x).map(|i| left.swap_remove(i)).is_none();
+    a.iter().filter(is_lacking).map(ToString::to_string).collect()
+}
+
 /// A percentile in microseconds; sorts the times.
 pub(super) fn percentile(times: &mut [Duration], per_cent: usize) -> u64 {
     times.sort_unstable();
@@ -267,31 +302,51 @@ pub(super) fn percentile(times: &mut [Duration], per_cent: usize) -> u64 {
     times.get(at).map_or(0, |t| u64::try_from(t.as_micros()).unwrap_or(u64::MAX))
 }
 
+/// Writes a report of one translator that asks no model for people: every case that does not match, then shares by tag.
+pub fn write_report(report: &Report, out: &mut dyn Write) -> std::io::Result<()> {
+    for w in &report.wrong {
+        writeln!(out, "{}{}: {}", if w.wrong_kind { "! " } else { "" }, w.id, w.text)?;
+        for (sign, list) in [("+", &w.extra), ("-", &w.missing), ("?", &w.asked)] {
+            for atom in list {
+                writeln!(out, "    {sign} {atom}")?;
+            }
+        }
+    }
+    for (name, a) in report.by_tag.iter().chain([(&"all".to_owned(), &report.all)]) {
+        let (exact, f1, wrong, asked) = (a.exact_percent(), a.f1_percent(), a.wrong_kind_percent(), a.asked_percent());
+        let cases = a.cases;
+        writeln!(out, "{name:<18} {cases:>4} cases  exact {exact:>5.1} %  F1 {f1:>5.1} %  wrong kind {wrong:>5.1} %  asked {asked:>5.1} %")?;
+    }
+    writeln!(out, "how often right by how sure: {}", report.reliability)?;
+    writeln!(out, "time per utterance  p50 {} us  p99 {} us", report.p50_us, report.p99_us)
+}
+
+/// The columns of what a model's use took.
+pub(super) const SPENT: [&str; 7] = ["calls", "tokens in", "cached", "out", "cost", "p50 ms", "p99 ms"];
+
+/// Such columns, with their heads as wide.
+pub(super) fn spent(columns: [impl std::fmt::Display; 7]) -> String {
+    let [calls, input, cached, output, cost, p50, p99] = columns;
+    format!("{calls:>6} {input:>10} {cached:>10} {output:>8} {cost:>12} {p50:>10} {p99:>10}\n")
+}
+
+/// What a model's use took, in these columns.
+pub(super) fn spent_on(usage: &Usage, p50_us: u64, p99_us: u64) -> String {
+    let Usage { calls, input, cached, output, micro_usd } = usage;
+    let counts = [u64::from(*calls), *input, *cached, *output].map(|n| n.to_string());
+    let [calls, input, cached, output] = counts;
+    spent([calls, input, cached, output, dollars(*micro_usd), milliseconds(p50_us), milliseconds(p99_us)])
+}
+
 /// Reports side by side: totals, then exact matches by tag, then faults.
 pub fn table(reports: &[Report]) -> String {
     let width = reports.iter().map(|r| r.label.chars().count()).max().unwrap_or(0).max(12);
-    let mut out = format!(
-        "{:<width$} {:>6} {:>8} {:>8} {:>14} {:>7} {:>6} {:>10} {:>10} {:>8} {:>12} {:>10} {:>10}\n",
-        "", "cases", "exact", "F1", "model asked", "failed", "calls", "tokens in", "cached", "out", "cost", "p50 ms", "p99 ms"
-    );
+    let mut out = format!("{:<width$} {:>6} {:>8} {:>8} {:>14} {:>7} {}", "", "cases", "exact", "F1", "model asked", "failed", spent(SPENT));
     for r in reports {
+        let (exact, f1) = (r.all.exact_percent(), r.all.f1_percent());
         let asked = format!("{} ({:.0} %)", r.asked, if r.all.cases == 0 { 0.0 } else { percent(r.asked, r.all.cases) });
-        out.push_str(&format!(
-            "{:<width$} {:>6} {:>6.1} % {:>6.1} % {:>14} {:>7} {:>6} {:>10} {:>10} {:>8} {:>12} {:>10} {:>10}\n",
-            r.label,
-            r.all.cases,
-            r.all.exact_percent(),
-            r.all.f1_percent(),
-            asked,
-            r.failed,
-            r.calls,
-            r.input_tokens,
-            r.cached_tokens,
-            r.output_tokens,
-            dollars(r.micro_usd),
-            milliseconds(r.p50_us),
-            milliseconds(r.p99_us),
-        ));
+        let spent = spent_on(&r.usage, r.p50_us, r.p99_us);
+        out.push_str(&format!("{:<width$} {:>6} {exact:>6.1} % {f1:>6.1} % {asked:>14} {:>7} {spent}", r.label, r.all.cases, r.failed));
     }
     out.push_str("\nexact matches by tag\n");
     let tags: BTreeSet<&String> = reports.iter().flat_map(|r| r.by_tag.keys()).collect();
@@ -317,7 +372,7 @@ pub fn table(reports: &[Report]) -> String {
 }
 
 /// Microseconds as milliseconds with two digits.
-pub(super) fn milliseconds(us: u64) -> String {
+fn milliseconds(us: u64) -> String {
     format!("{}.{:02}", us / 1000, us % 1000 / 10)
 }
 
@@ -343,6 +398,12 @@ mod tests {
     }
 
     #[test]
+    fn repeated_atoms_count() {
+        let a: Vec<Atom> = ["p(1)", "p(1)", "q"].iter().map(|t| Atom::parse(t).unwrap()).collect();
+        assert_eq!(difference(&a, &a[1..]), ["p(1)"]);
+    }
+
+    #[test]
     fn scores_count_atoms_as_multisets() {
         let lines = concat!(
             r#"{"id":"a","role":"customer","text":"x","gold":["f(1)","f(1)","g"],"tags":["t"]}"#,
@@ -354,7 +415,7 @@ mod tests {
         let reports = understand(&cases, &[Candidate::offline("one", &translator)]);
         let report = &reports[0];
         assert_eq!(report.all, Score { cases: 2, exact: 1, right: 4, given: 4, wanted: 5, wrong_kind: 0, asked: 0 });
-        assert_eq!((report.by_tag["t"].exact, report.by_tag["role:customer"].cases, report.differences.len()), (0, 2, 1));
+        assert_eq!((report.by_tag["t"].exact, report.by_tag["role:customer"].cases, report.wrong.len()), (0, 2, 1));
         assert!((report.all.f1_percent() - 800.0 / 9.0).abs() < 1e-9);
         let table = table(&reports);
         assert!(table.contains("one") && table.contains("50.0 %") && table.contains("role:customer"), "{table}");

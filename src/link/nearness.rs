@@ -43,13 +43,6 @@ impl Nearness {
         Self { source, thresholds: Thresholds { accept: 0.45, tie: 0.92 }, folder: None, known: Arc::default() }
     }
 
-    /// The same with other thresholds.
-    #[must_use]
-    pub fn with_thresholds(mut self, thresholds: Thresholds) -> Self {
-        self.thresholds = thresholds;
-        self
-    }
-
     /// The same with a folder in which names' vectors are kept, by the hash of maker and text.
     #[must_use]
     pub fn cached(mut self, folder: &Path) -> Self {

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_saphyr::Spanned;
 
 use super::{ActionForm, Arg, Example, FactDecl, FunctionDecl, InputForm, Ontology, Parameter, Role, Scope, Setting, Sort, StandIn};
-use crate::diag::{Diagnostic, Origin, Source, did_you_mean};
+use crate::diag::{Diagnostic, Origin, Source, did_you_mean, line_start};
 use crate::term::{Atom, Name, Read, Term};
 
 #[derive(Deserialize)]
@@ -428,7 +428,7 @@ fn names(texts: &[String]) -> Vec<Name> {
 pub fn line_span(text: &str, line: u64, column: u64) -> std::ops::Range<usize> {
     let line = usize::try_from(line).unwrap_or(1).max(1);
     let column = usize::try_from(column).unwrap_or(1).max(1);
-    let line_start: usize = text.split_inclusive('\n').take(line - 1).map(str::len).sum();
+    let line_start = line_start(text, line);
     let rest = text.get(line_start..).unwrap_or("");
     let offset = rest.char_indices().nth(column - 1).map_or(0, |(i, _)| i);
     let start = line_start + offset;

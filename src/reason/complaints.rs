@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::clingo::messages;
 use super::slice::without_bounds;
 use super::syntax::parse;
-use crate::diag::{Diagnostic, Source};
+use crate::diag::{Diagnostic, Source, line_start};
 use crate::term::{Atom, Name};
 
 /// The solver's complaints about rule files over these facts; `open` are the predicates that facts may bring.
@@ -31,7 +31,7 @@ pub fn complaints(sources: &[Source], facts: &[Atom], open: &[(Name, usize)]) ->
         let Some((line, columns, text)) = position(&m.text) else { continue };
         let Some(i) = starts.iter().rposition(|s| *s <= line) else { continue };
         let (Some(source), Some(start)) = (sources.get(i), starts.get(i)) else { continue };
-        let first: usize = source.text.split_inclusive('\n').take(line - start).map(str::len).sum();
+        let first = line_start(&source.text, line - start + 1);
         if first >= source.text.len() {
             continue;
         }

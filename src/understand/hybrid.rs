@@ -48,12 +48,6 @@ impl HybridUnderstand {
         Self { embedded, model, below, counts: Arc::default(), observer: None }
     }
 
-    /// The same with another model part (one session's own), counting together.
-    #[must_use]
-    pub fn with_model(&self, model: LlmUnderstand) -> Self {
-        Self { model, ..self.clone() }
-    }
-
     /// The same with an observer, who sees both results of every turn.
     #[must_use]
     pub fn observed(mut self, observer: Observer) -> Self {

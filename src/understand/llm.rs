@@ -167,11 +167,6 @@ impl LlmUnderstand {
         self
     }
 
-    /// The model's name.
-    pub fn model_name(&self) -> &str {
-        self.shared.model.name()
-    }
-
     /// Translates on the calling thread.
     pub fn translate(&self, text: &str, context: &Context, embedded: Option<Heard>) -> Translation {
         block_on(self.translating(text, context, embedded))

@@ -85,7 +85,7 @@ fn reports_stand_side_by_side() {
     let candidates =
         [eval::understand::Candidate::offline("fixed", &fixed), eval::understand::Candidate::new("model", |t, c| translator.translate(t, c, None))];
     let reports = eval::understand::understand(&cases, &candidates);
-    let summary: Vec<_> = reports.iter().map(|r| (r.label.as_str(), r.all.exact, r.asked, r.calls)).collect();
+    let summary: Vec<_> = reports.iter().map(|r| (r.label.as_str(), r.all.exact, r.asked, r.usage.calls)).collect();
     assert_eq!(summary, [("fixed", 1, 0, 0), ("model", 1, 2, 2)]);
     assert_eq!(reports[1].by_tag["plural"].exact, 1);
 
@@ -98,7 +98,7 @@ fn reports_stand_side_by_side() {
     let wrong = Server::start(|_| Act::json(completion("Everything is free today.")));
     let renderer = |server: &Server| domain.model_renderer(model(config(server, Api::OpenAi))).unwrap();
     let reports = eval::render::render(&cases, &[("faithful".into(), renderer(&server)), ("free".into(), renderer(&wrong))]);
-    let summary: Vec<_> = reports.iter().map(|r| (r.label.as_str(), r.cases, r.first, r.fallbacks, r.calls)).collect();
+    let summary: Vec<_> = reports.iter().map(|r| (r.label.as_str(), r.cases, r.first, r.fallbacks, r.usage.calls)).collect();
     assert_eq!(summary, [("faithful", 3, 3, 0, 3), ("free", 3, 0, 3, 6)]);
     assert_eq!(reports[1].violations.values().sum::<usize>(), 6);
 }

@@ -95,7 +95,7 @@ fn one(engine: &Engine, case: &Case, session: &str, turns: usize) -> Result<Vec<
         let text = format!("number {n}");
         let given = inputs(Some(&text), None, &case.decisions);
         let began = Instant::now();
-        let record = engine.turn(&key, SPEAKER, &Said::Atoms(Some(&text), &given), None).map_err(|e| Failure::Other(e.to_string()))?;
+        let record = engine.turn(&key, SPEAKER, &Said::Atoms(Some(&text), &given), None).map_err(Failure::told)?;
         out.push(began.elapsed().as_secs_f64() * 1e6);
         if record.actions.is_empty() && n > 0 {
             return Err(Failure::Other(format!("nothing was said in turn {n} of `{}`", case.name)));

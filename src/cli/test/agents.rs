@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::super::agents::connect;
-use super::super::common::{Failure, Listen, Place};
+use super::super::common::{Failure, Listen, Place, read};
 use super::super::step::SPEAKER;
 use super::super::step::agents::{inputs, seconds, shown};
 use crate::domain::Domain;
@@ -65,9 +65,7 @@ pub fn run(place: &Place, listen: &Listen, files: &[PathBuf], json: bool) -> Res
     let functions = connect(fresh(place, &domain))?.functions().clone();
     let mut outcomes: Vec<Outcome> = vec![];
     for path in files {
-        let told = |e: &dyn std::fmt::Display| Failure::Other(format!("{}: {e}", path.display()));
-        let text = std::fs::read_to_string(path).map_err(|e| told(&e))?;
-        let file: File = serde_saphyr::from_str(&text).map_err(|e| told(&e))?;
+        let file: File = serde_saphyr::from_str(&read(path)?).map_err(Failure::at(path))?;
         for conversation in &file.conversations {
             let engine = listen.equip(fresh(place, &domain).with_functions(functions.clone()))?;
             outcomes.push(one(&engine, path, conversation));

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use super::bleu;
 use super::data::{Goal, Recording, State, Turn};
 use super::fuzzy::partial_ratio;
 use super::venues::{Found, Slots, Venues};
+use crate::eval::metrics::{bleu, tokens_13a};
 
 /// The placeholders a goal can ask for.
 const REQUESTABLE: [&str; 5] = ["PHONE", "ADDRESS", "POST", "REFERENCE", "TRAINID"];
@@ -100,7 +100,7 @@ pub fn score(dialogues: &[Recording], said: &Saids, venues: &Venues) -> Scores {
         }
     }
     let turns = || with.iter().flat_map(|(d, s)| s.iter().zip(&d.turns));
-    let bleu = bleu::corpus(turns().map(|(s, t)| (s.response.as_str(), t.reference.as_str())));
+    let bleu = bleu(&turns().map(|(s, t)| (tokens_13a(&s.response), tokens_13a(&t.reference))).collect::<Vec<_>>());
     let (inform, success) = (percent(informed, with.len()), percent(succeeded, with.len()));
     Scores {
         dialogues: with.len(),

@@ -11,7 +11,7 @@ use super::error::Findings;
 use super::names::{Callable, Scope};
 use super::python::type_of;
 use super::syntax::StepKind;
-use crate::diag::{Diagnostic, Source};
+use crate::diag::{Diagnostic, Source, line_start};
 
 /// The longest that reading the files may take.
 const LONGEST: Duration = Duration::from_secs(10);
@@ -35,7 +35,7 @@ json.dump(out, sys.stdout)
 pub fn check(scope: Scope<'_>, files: &[Source], found: &mut Findings) {
     for wrong in syntax(files).unwrap_or_default() {
         let Some(source) = files.iter().find(|f| *f.name == *wrong.file) else { continue };
-        let start: usize = source.text.split_inclusive('\n').take(wrong.line.saturating_sub(1)).map(str::len).sum();
+        let start = line_start(&source.text, wrong.line);
         let line = source.text.get(start..).unwrap_or("").lines().next().unwrap_or("");
         let column: usize = line.chars().take(wrong.column.saturating_sub(1)).map(char::len_utf8).sum();
         let at = source.origin(start + column..start + column);
