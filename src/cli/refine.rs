@@ -79,7 +79,7 @@ pub fn run(a: &Arguments) -> Result<bool, Failure> {
         (None, None, None) => return Err(Failure::Other("say what should change: --feedback, --dialogues, --apply or --prose".to_owned())),
     };
     if let Some(file) = &a.patch {
-        write(file, &patch.to_text())?;
+        write(file, patch.to_text())?;
     }
     let weighed = refine::weigh(&flow, &patch, rehearsal)?;
     if let Some(file) = &a.dot {

@@ -25,7 +25,7 @@ use super::eval::normal::{substitute, substitute_items};
 use super::eval::plan::Layouts;
 use super::eval::store::RelId;
 use super::eval::terms::Terms;
-use super::syntax::{Expr, Literal, Pattern, Predicate, Sign};
+use super::syntax::{Expr, Item, Literal, Pattern, Predicate, Sign};
 use crate::diag::{Origin, Source};
 use crate::term::Name;
 
@@ -41,21 +41,17 @@ pub struct Checker {
     moving: Vec<Rule>,
     /// The look-ups that rules make: a relation, and the columns that are known.
     masks: Vec<(RelId, u32)>,
-    /// The names of relations, for what is said of a difference.
-    names: BTreeMap<RelId, Name>,
+    /// For each relation, the look-up of a whole row.
+    whole: Vec<usize>,
 }
 
 #[derive(Clone, Debug)]
 struct Rule {
-    head: Option<(RelId, Vec<plan::Calc>)>,
-    /// The relations of its positive atoms: without rows there it has no instance.
-    needs: Vec<RelId>,
-    /// The relations of all its atoms.
+    head: Option<(RelId, Vec<plan::Part>)>,
+    /// The relations of all atoms of its body.
     reads: Vec<RelId>,
     steps: Vec<plan::Step>,
     slots: usize,
-    /// How its head's row is looked up among static rows.
-    index: usize,
     origin: Origin,
 }
 
@@ -63,44 +59,34 @@ impl Checker {
     /// Reads rules. What is not of the stratified fragment is refused, with the reason: clingo then confirms each decision.
     pub fn read(sources: &[Source], moving: &BTreeSet<Predicate>, layouts: &mut Layouts, terms: &mut Terms) -> Result<Self, String> {
         let mut all = Read::default();
-        let mut origins = Vec::new();
         for s in sources {
-            let read = ast::read(&s.text).map_err(|why| format!("{}: {why}", s.name))?;
-            let start = |line: usize| s.text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum::<usize>();
-            origins.extend(read.rules.iter().map(|r| s.origin(start(r.line)..start(r.line + 1))));
-            all.rules.extend(read.rules);
-            all.shown.extend(read.shown);
-            all.external.extend(read.external);
-            all.constants.extend(read.constants);
-            all.shows |= read.shows;
+            ast::read(s, &mut all).map_err(|why| format!("{}: {why}", s.name))?;
         }
-        let moving: BTreeSet<Predicate> = moving.iter().cloned().chain(all.external.iter().cloned()).collect();
         let constants: BTreeMap<Name, Expr> = all.constants.iter().cloned().collect();
         for rule in &mut all.rules {
             rule.head.iter_mut().flat_map(|h| &mut h.args).for_each(|a| substitute(a, &constants));
             substitute_items(&mut rule.body, &constants);
         }
+        let mut moving: BTreeSet<Predicate> = moving.iter().chain(&all.external).cloned().collect();
         let order = order(&all, &moving)?;
-        let heads = order.iter().filter(|(_, moves)| *moves).filter_map(|(n, _)| all.rules.get(*n)?.head.as_ref());
-        let moving: BTreeSet<Predicate> = moving.iter().cloned().chain(heads.map(Pattern::predicate)).collect();
+        moving.extend(order.iter().filter(|(_, moves)| *moves).filter_map(|(r, _)| Some(r.head.as_ref()?.predicate())));
         let mut out = Self::default();
-        for (n, moves) in order {
-            let (Some(rule), Some(origin)) = (all.rules.get(n), origins.get(n)) else { continue };
-            let compiled = plan::compile(rule, origin, &moving, &mut out.masks, layouts, terms).map_err(|why| format!("{origin}: {why}"))?;
+        for (rule, moves) in order {
+            let compiled = plan::compile(rule, &moving, &mut out.masks, layouts, terms).map_err(|why| format!("{}: {why}", rule.origin))?;
             if moves { out.moving.push(compiled) } else { out.fixed.push(compiled) }
         }
-        out.names = layouts.ids.iter().map(|(p, r)| (*r, p.0.clone())).collect();
+        for (r, layout) in (0..).zip(&layouts.layouts) {
+            out.whole.push(plan::number(&mut out.masks, r, 0..layout.arity));
+        }
         Ok(out)
     }
 }
 
-/// All atoms that a rule mentions in its body, with whether truth is passed on by the presence of each alone.
-fn mentioned(r: &ast::Rule) -> Vec<(&Pattern, bool)> {
-    r.body
-        .iter()
-        .flat_map(super::syntax::Item::literals)
+/// All atoms of a body, with whether truth is passed on by the presence of each alone.
+fn mentioned(body: &[Item]) -> impl Iterator<Item = (&Pattern, bool)> {
+    body.iter()
+        .flat_map(Item::literals)
         .filter_map(|(l, plain)| if let Literal::Atom { sign, atom } = l { Some((atom, plain && *sign == Sign::Plain)) } else { None })
-        .collect()
 }
 
 /// Whether two terms, variables of both taken apart, may be the same.
@@ -113,50 +99,47 @@ fn meet(a: &Expr, b: &Expr) -> bool {
 }
 
 /// The rules that count, each after those it depends on, with whether it depends on session or turn.
-fn order(all: &Read, moving: &BTreeSet<Predicate>) -> Result<Vec<(usize, bool)>, String> {
-    let mut by_head: BTreeMap<Predicate, Vec<(usize, &Pattern)>> = BTreeMap::new();
-    for (n, r) in all.rules.iter().enumerate() {
-        r.head.iter().for_each(|h| by_head.entry(h.predicate()).or_default().push((n, h)));
+fn order<'a>(all: &'a Read, moving: &BTreeSet<Predicate>) -> Result<Vec<(&'a ast::Rule, bool)>, String> {
+    // Edges lead from rules to what they need.
+    let mut graph: DiGraph<&ast::Rule, bool> = DiGraph::new();
+    let mut by_head: BTreeMap<Predicate, Vec<(NodeIndex, &Pattern)>> = BTreeMap::new();
+    for r in &all.rules {
+        let node = graph.add_node(r);
+        r.head.iter().for_each(|h| by_head.entry(h.predicate()).or_default().push((node, h)));
     }
-    let mut graph: DiGraph<usize, bool> = DiGraph::new();
-    let nodes: Vec<NodeIndex> = (0..all.rules.len()).map(|n| graph.add_node(n)).collect();
-    for (from, r) in nodes.iter().zip(&all.rules) {
-        for (atom, plain) in mentioned(r) {
-            for (n, head) in by_head.get(&atom.predicate()).into_iter().flatten() {
-                if head.args.iter().zip(&atom.args).all(|(a, b)| meet(a, b))
-                    && let Some(to) = nodes.get(*n)
-                {
-                    graph.add_edge(*from, *to, plain);
+    for (from, r) in graph.node_indices().zip(&all.rules) {
+        for (atom, plain) in mentioned(&r.body) {
+            for (to, head) in by_head.get(&atom.predicate()).into_iter().flatten() {
+                if head.args.iter().zip(&atom.args).all(|(a, b)| meet(a, b)) {
+                    graph.add_edge(from, *to, plain);
                 }
             }
         }
     }
-    let shown = |p: &Predicate| !all.shows || all.shown.contains(p);
-    let ends = |n: &usize| all.rules.get(*n).is_some_and(|r| r.head.as_ref().is_none_or(|h| shown(&h.predicate())));
-    let mut open: Vec<NodeIndex> = nodes.iter().copied().filter(|n| graph.node_weight(*n).is_some_and(ends)).collect();
-    let mut wanted: BTreeSet<NodeIndex> = BTreeSet::new();
-    while let Some(n) = open.pop() {
-        if wanted.insert(n) {
-            open.extend(graph.neighbors(n));
+    // Every component comes after all that it depends on.
+    let components = tarjan_scc(&graph);
+    let rules = |component: &[NodeIndex]| component.iter().filter_map(|n| graph.node_weight(*n).copied()).collect::<Vec<&ast::Rule>>();
+    let ends = |r: &ast::Rule| r.head.as_ref().is_none_or(|h| !all.shows || all.shown.contains(&h.predicate()));
+    let (mut wanted, mut moves, mut out) = (BTreeSet::new(), BTreeSet::new(), Vec::new());
+    for component in components.iter().rev() {
+        if component.iter().any(|n| wanted.contains(n)) || rules(component).into_iter().any(ends) {
+            wanted.extend(component.iter().flat_map(|n| graph.neighbors(*n).chain([*n])));
         }
     }
-    let mut moves: BTreeSet<NodeIndex> = BTreeSet::new();
-    let mut out = Vec::new();
-    // Edges lead from rules to what they need, so a component comes after all that it depends on.
-    for component in tarjan_scc(&graph) {
-        let inside: BTreeSet<NodeIndex> = component.iter().copied().collect();
-        if let Some(e) = component.iter().flat_map(|n| graph.edges(*n)).find(|e| inside.contains(&e.target()) && !e.weight()) {
-            let line = graph.node_weight(e.source()).and_then(|n| all.rules.get(*n)).map_or(0, |r| r.line);
-            return Err(format!("line {line}: a rule that depends on its own absence, or on an aggregate over itself"));
+    for component in &components {
+        let edges = || component.iter().flat_map(|n| graph.edges(*n));
+        if let Some(e) = edges().find(|e| !e.weight() && component.contains(&e.target())) {
+            let at = graph.node_weight(e.source()).map_or_else(String::new, |r| r.origin.to_string());
+            return Err(format!("{at}: a rule that depends on its own absence, or on an aggregate over itself"));
         }
-        let rules = || component.iter().filter_map(|n| graph.node_weight(*n)).filter_map(|n| all.rules.get(*n));
-        let reads = rules().flat_map(mentioned).any(|(a, _)| moving.contains(&a.predicate()));
-        let moved = reads || component.iter().flat_map(|n| graph.neighbors(*n)).any(|n| moves.contains(&n));
+        let reads = |r: &ast::Rule| mentioned(&r.body).any(|(a, _)| moving.contains(&a.predicate()));
+        let moved = rules(component).into_iter().any(reads) || edges().any(|e| moves.contains(&e.target()));
         if moved {
             moves.extend(component.iter().copied());
         }
-        let counts = component.iter().filter(|n| !moved || wanted.contains(n));
-        out.extend(counts.filter_map(|n| graph.node_weight(*n)).map(|n| (*n, moved)));
+        if !moved || component.iter().any(|n| wanted.contains(n)) {
+            out.extend(rules(component).into_iter().map(|r| (r, moved)));
+        }
     }
     Ok(out)
 }

@@ -415,6 +415,26 @@ impl Literal {
         }
     }
 
+    /// The names of its variables.
+    pub fn vars(&self) -> BTreeSet<Name> {
+        let mut out = BTreeSet::new();
+        self.each_var(&mut |n, _| {
+            out.insert(n.clone());
+        });
+        out
+    }
+
+    /// The literal that holds where this one does not.
+    #[must_use]
+    pub fn negated(self) -> Self {
+        let other = |sign| if sign == Sign::Not { Sign::Plain } else { Sign::Not };
+        match self {
+            Self::Atom { sign, atom } => Self::Atom { sign: other(sign), atom },
+            Self::Compare { sign, left, rest, span } => Self::Compare { sign: other(sign), left, rest, span },
+            Self::Bool(b, span) => Self::Bool(!b, span),
+        }
+    }
+
     /// Where it stands.
     pub fn span(&self) -> &Span {
         match self {

@@ -1,20 +1,17 @@
 //! The naive pass: every instance of every rule, once; what it founds, and what the model lacks.
 
 use std::cmp::Ordering;
-use std::rc::Rc;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::plan::{Calc, Match, Place, Step, WIDE};
-use super::rows::{Index, NONE, Seen, hash, index};
+use super::plan::{Part, Step};
+use super::rows::{Seen, hash};
 use super::{Checker, Rule};
 use crate::reason::eval::plan::Layouts;
 use crate::reason::eval::store::{RelId, Relation};
 use crate::reason::eval::terms::{Id, Node, Terms};
 use crate::reason::syntax::{Fold, Op};
 use crate::term::Atom;
-
-/// Relations with fewer rows are gone through, not indexed.
-pub const FEW: u32 = 12;
 
 /// What is to be verified.
 pub struct Model<'a> {
@@ -41,42 +38,39 @@ pub enum Verdict {
     GaveUp,
 }
 
+/// Whether to stop before further instances; a verdict stops everything.
 type Flow = Result<bool, Verdict>;
+
+/// A row by its relation and number.
+type Row = (RelId, u32);
 
 struct Pass<'a> {
     checker: &'a Checker,
     model: &'a Model<'a>,
     terms: &'a mut Terms,
-    /// The number of each relation's first row among all rows in question.
-    first: Vec<u32>,
-    /// The relation and number of each of these rows.
-    places: Vec<(RelId, u32)>,
-    table: Index,
-    indexes: Vec<Option<Rc<Index>>>,
-    founded: Vec<bool>,
-    regs: Vec<Id>,
+    /// Indexes of the rows in question.
+    seen: &'a Seen,
+    /// Whether each of them is founded, by relation.
+    founded: Vec<Vec<bool>>,
+    slots: Vec<Id>,
     /// The rows in question that the present instance rests on.
-    support: Vec<u32>,
-    /// Instances that rest on what was not founded yet: the head, and where its support ends in `rests`.
-    pending: Vec<(u32, usize)>,
-    rests: Vec<u32>,
+    support: Vec<Row>,
+    /// The heads of instances that rest on what was not founded yet.
+    pending: Vec<(Row, Vec<Row>)>,
     steps: u64,
 }
 
 impl Checker {
     /// Verifies a decision: the moving rules over the site's static rows, from the facts that were given.
     pub fn decision(&self, model: &Model<'_>, terms: &mut Terms, facts: &[Atom]) -> Verdict {
-        let mut pass = Pass::new(self, model, terms);
+        let seen = self.seen(None, |_| false);
+        let mut pass = Pass::new(self, model, &seen, terms);
         for f in facts {
-            let mut row = [0; WIDE];
-            let known = f.args.len() <= WIDE && row.iter_mut().zip(&f.args).all(|(slot, t)| pass.terms.find_term(t).map(|id| *slot = id).is_some());
-            let relation = model.layouts.ids.get(&(f.name.clone(), f.args.len())).filter(|_| known);
-            let found = relation.and_then(|r| Some((*r, row.get(..f.args.len())?))).is_some_and(|(r, row)| match pass.find(r, row) {
-                Some(n) => pass.founded.get_mut(n as usize).map(|f| *f = true).is_some(),
-                None => model.fixed.get(r as usize).is_some_and(|rows| (0..rows.len()).any(|n| rows.row(row.len(), n) == row)),
-            });
-            if !found {
-                return Verdict::Differs(format!("the evaluator lacks the fact `{f}`"));
+            let row: Option<Vec<Id>> = f.args.iter().map(|t| pass.terms.find_term(t)).collect();
+            let relation = model.layouts.ids.get(&(f.name.clone(), f.args.len()));
+            match relation.zip(row).and_then(|(r, row)| pass.find(*r, &row)) {
+                Some(found) => found.into_iter().for_each(|row| pass.found(row)),
+                None => return Verdict::Differs(format!("the evaluator lacks the fact `{f}`")),
             }
         }
         pass.run(self.moving.iter())
@@ -84,84 +78,67 @@ impl Checker {
 
     /// Verifies what follows from stored facts alone; `given` are the rows that are such facts. Relations that are `kept` were
     /// verified with all that they rest on, unless that is among what changed.
-    pub fn statics(&self, model: &Model<'_>, terms: &mut Terms, given: impl Iterator<Item = (RelId, u32)>, kept: &[bool]) -> Verdict {
-        let mut kept: Vec<bool> = if kept.is_empty() { vec![false; model.rows.len()] } else { kept.to_vec() };
-        let is = |kept: &[bool], r: &RelId| kept.get(*r as usize).copied().unwrap_or(false);
-        let stale = |kept: &[bool], r: &Rule| !r.reads.iter().all(|b| is(kept, b));
-        while let Some((head, _)) = self.fixed.iter().filter(|r| stale(&kept, r)).filter_map(|r| r.head.as_ref()).find(|h| is(&kept, &h.0)) {
-            kept.get_mut(*head as usize).into_iter().for_each(|k| *k = false);
+    pub fn statics(&self, model: &Model<'_>, terms: &mut Terms, given: impl Iterator<Item = Row>, kept: &[bool]) -> Verdict {
+        let mut changed: BTreeSet<RelId> = (0..).zip(&model.rows).map(|(r, _)| r).filter(|r| kept.get(*r as usize) != Some(&true)).collect();
+        let moved = |r: &&Rule, changed: &BTreeSet<RelId>| r.reads.iter().any(|b| changed.contains(b));
+        let head = |r: &Rule| r.head.as_ref().map(|h| h.0);
+        while let Some(r) = self.fixed.iter().filter(|r| moved(r, &changed)).filter_map(head).find(|h| !changed.contains(h)) {
+            changed.insert(r);
         }
-        let mut pass = Pass::new(self, model, terms);
-        for ((r, _), founded) in pass.places.iter().zip(&mut pass.founded) {
-            *founded = is(&kept, r);
+        let seen = self.seen(None, |_| false);
+        let mut pass = Pass::new(self, model, &seen, terms);
+        given.for_each(|row| pass.found(row));
+        for (r, founded) in (0..).zip(&mut pass.founded) {
+            founded.iter_mut().for_each(|f| *f |= !changed.contains(&r));
         }
-        for (relation, row) in given {
-            if let Some(f) = pass.first.get(relation as usize).and_then(|f| pass.founded.get_mut((*f + row) as usize)) {
-                *f = true;
-            }
-        }
-        pass.run(self.fixed.iter().filter(|r| stale(&kept, r) || r.head.as_ref().is_none_or(|h| !is(&kept, &h.0))))
-    }
-
-    /// The checker's indexes of static rows.
-    pub fn seen(&self, before: Option<&Seen>, same: impl Fn(RelId) -> bool) -> Seen {
-        Seen::of(&self.masks, before, same)
+        pass.run(self.fixed.iter().filter(|r| moved(r, &changed) || head(r).is_none_or(|h| changed.contains(&h))))
     }
 }
 
 impl<'a> Pass<'a> {
-    fn new(checker: &'a Checker, model: &'a Model<'a>, terms: &'a mut Terms) -> Self {
-        let (mut first, mut places, mut hashes) = (Vec::with_capacity(model.rows.len()), Vec::new(), Vec::new());
-        for ((r, rows), layout) in (0..).zip(&model.rows).zip(&model.layouts.layouts) {
-            first.push(u32::try_from(places.len()).unwrap_or(NONE));
-            // Opened views hold the rows of another relation once more.
-            if layout.opens.is_none() {
-                places.extend((0..rows.len()).map(|n| (r, n)));
-                hashes.extend((0..rows.len()).map(|n| hash(r, rows.row(layout.arity, n).iter().copied())));
-            }
-        }
-        let (table, founded) = (Index::of(hashes.into_iter()), vec![false; places.len()]);
-        let indexes = vec![None; checker.masks.len()];
-        let (regs, support, pending, rests) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        Self { checker, model, terms, first, places, table, indexes, founded, regs, support, pending, rests, steps: 0 }
+    fn new(checker: &'a Checker, model: &'a Model<'a>, seen: &'a Seen, terms: &'a mut Terms) -> Self {
+        // Opened views hold the rows of another relation once more.
+        let founded = model.rows.iter().zip(&model.layouts.layouts).map(|(rows, l)| vec![l.opens.is_some(); rows.len() as usize]).collect();
+        let (slots, support, pending) = (Vec::new(), Vec::new(), Vec::new());
+        Self { checker, model, terms, seen, founded, slots, support, pending, steps: 0 }
     }
 
     fn run<'r>(mut self, rules: impl Iterator<Item = &'r Rule>) -> Verdict {
         for rule in rules {
-            let rows = |r: &RelId| self.model.rows.get(*r as usize).map_or(0, |r| r.len()) + self.model.fixed.get(*r as usize).map_or(0, |r| r.len());
-            if rule.needs.iter().any(|r| rows(r) == 0) {
-                continue;
-            }
-            self.regs.clear();
-            self.regs.resize(rule.slots, 0);
-            self.support.clear();
-            if let Err(verdict) = self.go(&rule.steps, &mut |pass| pass.instance(rule)) {
-                return verdict;
-            }
-        }
-        loop {
-            let (mut grew, mut from) = (false, 0);
-            for (head, to) in &self.pending {
-                let rests = self.rests.get(from..*to).unwrap_or(&[]);
-                from = *to;
-                let is = |n: &u32| self.founded.get(*n as usize).copied().unwrap_or(false);
-                if !is(head) && rests.iter().all(is) {
-                    self.founded.get_mut(*head as usize).into_iter().for_each(|f| *f = true);
-                    grew = true;
+            let has_rows = |s: &Step| if let Step::Each { relation, .. } = s { self.layers(*relation).any(|l| !l.0.is_empty()) } else { true };
+            if rule.steps.iter().all(has_rows) {
+                self.slots.clear();
+                self.slots.resize(rule.slots, 0);
+                if let Err(verdict) = self.go(&rule.steps, &mut |pass| pass.instance(rule)) {
+                    return verdict;
                 }
             }
-            if !grew {
-                break;
+        }
+        let (mut pending, mut before) = (std::mem::take(&mut self.pending), usize::MAX);
+        while pending.len() < before {
+            before = pending.len();
+            pending.retain(|(head, rests)| {
+                let founds = rests.iter().all(|r| self.is_founded(r));
+                if founds {
+                    self.found(*head);
+                }
+                !founds
+            });
+        }
+        for (r, rows) in (0..).zip(&self.model.rows) {
+            if let Some(n) = (0..rows.len()).find(|n| !self.is_founded(&(r, *n))) {
+                return Verdict::Differs(format!("nothing founds `{}`", self.atom(r, rows.row(self.arity(r), n))));
             }
         }
-        match self.founded.iter().zip(&self.places).find(|(f, _)| !**f) {
-            Some((_, (r, n))) => {
-                let arity = self.arity(*r);
-                let row = self.model.rows.get(*r as usize).map_or(&[][..], |rows| rows.row(arity, *n));
-                Verdict::Differs(format!("nothing founds `{}`", self.atom(*r, row)))
-            }
-            None => Verdict::Holds,
-        }
+        Verdict::Holds
+    }
+
+    fn is_founded(&self, (relation, row): &Row) -> bool {
+        self.founded.get(*relation as usize).and_then(|r| r.get(*row as usize)).is_some_and(|f| *f)
+    }
+
+    fn found(&mut self, (relation, row): Row) {
+        self.founded.get_mut(relation as usize).and_then(|r| r.get_mut(row as usize)).into_iter().for_each(|f| *f = true);
     }
 
     /// One instance of a rule whose body holds.
@@ -169,116 +146,90 @@ impl<'a> Pass<'a> {
         let Some((relation, args)) = &rule.head else {
             return Err(Verdict::Differs(format!("the constraint of {} is broken", rule.origin)));
         };
-        let mut row = [0; WIDE];
-        for (slot, a) in row.iter_mut().zip(args) {
-            let Some(v) = self.calc(a) else { return Ok(false) };
-            *slot = v;
-        }
-        let row = row.get(..args.len()).unwrap_or(&[]);
-        let ground = args.iter().all(|a| matches!(a, Calc::Id(_)));
-        let Some(head) = self.find(*relation, row) else {
-            if self.is_fixed(*relation, row, rule.index) {
-                return Ok(ground);
+        let Some(row) = args.iter().map(|a| self.value(a)).collect::<Option<Vec<Id>>>() else { return Ok(false) };
+        match self.find(*relation, &row) {
+            None => return Err(Verdict::Differs(format!("the evaluator lacks `{}`, which {} derives", self.atom(*relation, &row), rule.origin))),
+            Some(Some(head)) if !self.is_founded(&head) => {
+                if !self.support.iter().all(|r| self.is_founded(r)) {
+                    self.pending.push((head, self.support.clone()));
+                    return Ok(false);
+                }
+                self.found(head);
             }
-            return Err(Verdict::Differs(format!("the evaluator lacks `{}`, which {} derives", self.atom(*relation, row), rule.origin)));
-        };
-        let is = |n: &u32| self.founded.get(*n as usize).copied().unwrap_or(false);
-        if !is(&head) {
-            if self.support.iter().all(is) {
-                self.founded.get_mut(head as usize).into_iter().for_each(|f| *f = true);
-            } else {
-                self.rests.extend_from_slice(&self.support);
-                self.pending.push((head, self.rests.len()));
-                return Ok(false);
-            }
+            Some(_) => {}
         }
         // Other instances with the same head have nothing to add.
-        Ok(ground)
+        Ok(args.iter().all(|a| matches!(a, Part::Id(_))))
+    }
+
+    fn arity(&self, relation: RelId) -> usize {
+        self.model.layouts.layouts.get(relation as usize).map_or(0, |l| l.arity)
     }
 
     fn atom(&self, relation: RelId, row: &[Id]) -> String {
-        let atom = self.checker.names.get(&relation).and_then(|n| self.terms.atom(n, row));
+        let atom = self.model.layouts.names.get(relation as usize).and_then(|(name, _)| self.terms.atom(name, row));
         atom.map_or_else(|| "an atom without a text".to_owned(), |a| a.to_string())
     }
 
-    fn arity(&self, r: RelId) -> usize {
-        self.model.layouts.layouts.get(r as usize).map_or(0, |l| l.arity)
+    /// The rows of a relation with their indexes: those in question (`true`), and static ones.
+    fn layers(&self, relation: RelId) -> impl Iterator<Item = (&'a Relation, &'a Seen, bool)> + use<'a> {
+        let (r, model) = (relation as usize, self.model);
+        let moving = model.rows.get(r).map(|rows| (*rows, self.seen, true));
+        moving.into_iter().chain(model.fixed.get(r).map(|rows| (&**rows, model.seen, false)))
     }
 
-    /// The number of a row in question.
-    fn find(&self, relation: RelId, row: &[Id]) -> Option<u32> {
-        let rows = self.model.rows.get(relation as usize).filter(|r| !r.is_empty())?;
-        let mut at = self.table.first(hash(relation, row.iter().copied()));
-        while at != NONE {
-            if let Some((r, n)) = self.places.get(at as usize)
-                && *r == relation
-                && rows.row(row.len(), *n) == row
-            {
-                return Some(at);
-            }
-            at = self.table.next(at);
-        }
-        None
+    /// Whether there is a row, and which if it is in question.
+    fn find(&self, relation: RelId, row: &[Id]) -> Option<Option<Row>> {
+        let lookup = self.checker.whole.get(relation as usize).copied().unwrap_or(usize::MAX);
+        self.layers(relation).find_map(|(rows, seen, moving)| {
+            let mut candidates = self.checker.candidates(seen, lookup, rows, row.len(), hash(row.iter().copied()));
+            candidates.find(|n| rows.row(row.len(), *n) == row).map(|n| moving.then_some((relation, n)))
+        })
     }
 
-    fn is_fixed(&self, relation: RelId, row: &[Id], number: usize) -> bool {
-        let Some(rows) = self.model.fixed.get(relation as usize).filter(|r| !r.is_empty()) else { return false };
-        let mask = self.checker.masks.get(number).map_or(0, |m| m.1);
-        let Some(index) = self.model.seen.index(number, rows, row.len(), mask) else { return false };
-        let mut at = index.first(hash(0, row.iter().copied()));
-        while at != NONE && rows.row(row.len(), at) != row {
-            at = index.next(at);
-        }
-        at != NONE
-    }
-
+    /// Calls `done` for each way through some steps until it says stop.
     fn go(&mut self, steps: &[Step], done: &mut dyn FnMut(&mut Self) -> Flow) -> Flow {
         let Some((step, rest)) = steps.split_first() else { return done(self) };
-        let goes_on = match step {
-            Step::Each(place) => return self.rows(place, &mut |pass| pass.go(rest, done)),
-            Step::Range(m, low, high) => {
-                let bounds = self.calc(low).and_then(|l| self.terms.int(l)).zip(self.calc(high).and_then(|h| self.terms.int(h)));
-                let Some((low, high)) = bounds else { return Ok(false) };
+        let holds = match step {
+            Step::Each { relation, lookup, key, others } => {
+                let (arity, hashed) = (self.arity(*relation), hash(key.iter().filter_map(|(_, p)| self.value(p))));
+                for (rows, seen, moving) in self.layers(*relation) {
+                    for n in self.checker.candidates(seen, *lookup, rows, arity, hashed) {
+                        self.count()?;
+                        let row = rows.row(arity, n);
+                        if key.iter().chain(others).all(|(c, p)| row.get(*c).is_some_and(|v| self.matches(p, *v))) {
+                            let before = self.support.len();
+                            self.support.extend(moving.then_some((*relation, n)));
+                            let stop = self.go(rest, done)?;
+                            self.support.truncate(before);
+                            if stop {
+                                return Ok(true);
+                            }
+                        }
+                    }
+                }
+                false
+            }
+            Step::Range(to, low, high) => {
+                let (Some(low), Some(high)) = (self.number(low), self.number(high)) else { return Ok(false) };
                 for n in low..=high {
                     self.count()?;
                     let v = self.terms.of_int(n);
-                    if self.matches(m, v) && self.go(rest, done)? {
+                    if self.matches(to, v) && self.go(rest, done)? {
                         return Ok(true);
                     }
                 }
-                return Ok(false);
+                false
             }
-            Step::Some(place, wanted) => {
-                let mut some = false;
-                let defined = place.key.iter().all(|(_, c)| self.calc(c).is_some());
-                self.rows(place, &mut |_| {
-                    some = true;
-                    Ok(true)
-                })?;
-                defined && some == *wanted
-            }
-            Step::Compare(left, others, wanted) => self.compare(left, others) == Some(*wanted),
-            Step::Let(m, value) => self.calc(value).is_some_and(|v| self.matches(m, v)),
-            Step::ForAll(condition, then) => {
-                let mut all = true;
-                self.go(condition, &mut |pass| {
-                    all = pass.go(then, &mut |_| Ok(true))?;
-                    Ok(!all)
-                })?;
-                all
-            }
-            Step::Fold { fold, elements, assign, guards, wanted } => {
+            Step::Not(steps) => !self.go(steps, &mut |_| Ok(true))?,
+            Step::Compare(left, rel, right) => self.value(left).zip(self.value(right)).is_some_and(|(a, b)| rel.holds(self.order(a, b))),
+            Step::Let(to, from) => self.value(from).is_some_and(|v| self.matches(to, v)),
+            Step::Fold(to, fold, elements) => {
                 let value = self.fold(*fold, elements)?;
-                let mut holds = assign.as_ref().is_none_or(|m| self.matches(m, value));
-                for (rel, e) in guards {
-                    let Some(v) = self.calc(e) else { return Ok(false) };
-                    holds &= rel.holds(self.order(value, v));
-                }
-                holds == *wanted
+                self.matches(to, value)
             }
-            Step::Never => false,
         };
-        if goes_on { self.go(rest, done) } else { Ok(false) }
+        if holds { self.go(rest, done) } else { Ok(false) }
     }
 
     fn count(&mut self) -> Result<(), Verdict> {
@@ -286,98 +237,32 @@ impl<'a> Pass<'a> {
         if self.steps > self.model.max_steps { Err(Verdict::GaveUp) } else { Ok(()) }
     }
 
-    /// Calls `each` for each row of a place, static ones first.
-    fn rows(&mut self, place: &Place, each: &mut dyn FnMut(&mut Self) -> Flow) -> Flow {
-        let mut key = [0; WIDE];
-        for (slot, (_, c)) in key.iter_mut().zip(&place.key) {
-            let Some(v) = self.calc(c) else { return Ok(false) };
-            *slot = v;
-        }
-        let (r, arity, model) = (place.relation as usize, self.arity(place.relation), self.model);
-        let hashed = || hash(0, key.iter().copied().take(place.key.len()));
-        let mask = self.checker.masks.get(place.index).map_or(0, |m| m.1);
-        if let Some(rows) = model.fixed.get(r).filter(|r| !r.is_empty()) {
-            let index = if place.key.is_empty() || rows.len() < FEW { None } else { model.seen.index(place.index, rows, arity, mask) };
-            if self.chain(rows, arity, index, hashed(), place, &key, None, each)? {
-                return Ok(true);
+    fn matches(&mut self, p: &Part, v: Id) -> bool {
+        match p {
+            Part::Any => true,
+            Part::Bind(slot) => self.slots.get_mut(*slot).map(|s| *s = v).is_some(),
+            Part::Fun(name, parts) => {
+                let argument = |pass: &Self, n| pass.terms.fun(v).and_then(|(_, args)| args.get(n).copied());
+                let fits = self.terms.fun(v).is_some_and(|(n, args)| n == *name && args.len() == parts.len());
+                fits && parts.iter().enumerate().all(|(n, p)| argument(self, n).is_some_and(|a| self.matches(p, a)))
             }
-        }
-        let Some(rows) = model.rows.get(r).filter(|r| !r.is_empty()) else { return Ok(false) };
-        let own = if place.key.is_empty() || rows.len() < FEW {
-            None
-        } else {
-            self.indexes.get_mut(place.index).map(|i| i.get_or_insert_with(|| Rc::new(index(rows, arity, mask))).clone())
-        };
-        let first = self.first.get(r).copied();
-        self.chain(rows, arity, own.as_deref(), hashed(), place, &key, first, each)
-    }
-
-    fn chain(
-        &mut self,
-        rows: &Relation,
-        arity: usize,
-        index: Option<&Index>,
-        hashed: u64,
-        place: &Place,
-        key: &[Id; WIDE],
-        first: Option<u32>,
-        each: &mut dyn FnMut(&mut Self) -> Flow,
-    ) -> Flow {
-        let mut at = index.map_or(0, |i| i.first(hashed));
-        while at < rows.len() {
-            self.count()?;
-            let row = rows.row(arity, at);
-            let fits = place.key.iter().zip(key).all(|((c, _), v)| row.get(*c) == Some(v));
-            if fits && place.rest.iter().all(|(c, m)| row.get(*c).is_some_and(|v| self.matches(m, *v))) {
-                self.support.extend(first.map(|f| f + at));
-                let stop = each(self)?;
-                if first.is_some() {
-                    self.support.pop();
-                }
-                if stop {
-                    return Ok(true);
-                }
-            }
-            at = index.map_or(at + 1, |i| i.next(at));
-        }
-        Ok(false)
-    }
-
-    fn matches(&mut self, m: &Match, v: Id) -> bool {
-        match m {
-            Match::Any => true,
-            Match::Bind(slot) => {
-                self.regs.get_mut(*slot).into_iter().for_each(|r| *r = v);
-                true
-            }
-            Match::Is(c) => self.calc(c) == Some(v),
-            Match::Fun(name, parts) => {
-                let mut args = [0; WIDE];
-                match self.terms.fun(v) {
-                    Some((n, found)) if n == *name && found.len() == parts.len() && found.len() <= WIDE => {
-                        args.iter_mut().zip(found).for_each(|(slot, a)| *slot = *a);
-                    }
-                    _ => return false,
-                }
-                parts.iter().zip(args).all(|(m, a)| self.matches(m, a))
-            }
+            known => self.value(known) == Some(v),
         }
     }
 
     /// A term's value; `None` where clingo calls the operation undefined. Numbers wrap at 32 bits as clingo's do.
-    fn calc(&mut self, c: &Calc) -> Option<Id> {
-        let number = match c {
-            Calc::Slot(s) => return self.regs.get(*s).copied(),
-            Calc::Id(i) => return Some(*i),
-            Calc::Fun(name, args) => {
-                let ids = args.iter().map(|a| self.calc(a)).collect::<Option<Vec<Id>>>()?;
+    fn value(&mut self, p: &Part) -> Option<Id> {
+        let number = match p {
+            Part::Slot(s) => return self.slots.get(*s).copied(),
+            Part::Id(i) => return Some(*i),
+            Part::Any | Part::Bind(_) => return None,
+            Part::Fun(name, args) => {
+                let ids = args.iter().map(|a| self.value(a)).collect::<Option<Vec<Id>>>()?;
                 return Some(self.terms.of_fun(*name, &ids));
             }
-            Calc::Neg(a) => self.calc(a).and_then(|a| self.terms.int(a))?.wrapping_neg(),
-            Calc::Abs(a) => self.calc(a).and_then(|a| self.terms.int(a))?.wrapping_abs(),
-            Calc::Binary(op, a, b) => {
-                let a = self.calc(a).and_then(|a| self.terms.int(a))?;
-                let b = self.calc(b).and_then(|b| self.terms.int(b))?;
+            Part::Abs(a) => self.number(a)?.wrapping_abs(),
+            Part::Binary(op, a, b) => {
+                let (a, b) = (self.number(a)?, self.number(b)?);
                 match op {
                     Op::Add => a.wrapping_add(b),
                     Op::Sub => a.wrapping_sub(b),
@@ -398,22 +283,16 @@ impl<'a> Pass<'a> {
         Some(self.terms.of_int(number))
     }
 
-    fn compare(&mut self, left: &Calc, others: &[(crate::reason::syntax::Rel, Calc)]) -> Option<bool> {
-        let (mut from, mut all) = (self.calc(left)?, true);
-        for (rel, to) in others {
-            let to = self.calc(to)?;
-            all &= rel.holds(self.order(from, to));
-            from = to;
-        }
-        Some(all)
+    fn number(&mut self, p: &Part) -> Option<i32> {
+        self.value(p).and_then(|v| self.terms.int(v))
     }
 
     /// An aggregate's value over its tuples, each of which counts once.
-    fn fold(&mut self, fold: Fold, elements: &[(Vec<Step>, Vec<Calc>)]) -> Result<Id, Verdict> {
+    fn fold(&mut self, fold: Fold, elements: &[(Vec<Step>, Vec<Part>)]) -> Result<Id, Verdict> {
         let mut tuples: Vec<Vec<Id>> = Vec::new();
         for (steps, terms) in elements {
             self.go(steps, &mut |pass| {
-                tuples.extend(terms.iter().map(|t| pass.calc(t)).collect::<Option<Vec<_>>>());
+                tuples.extend(terms.iter().map(|t| pass.value(t)).collect::<Option<Vec<_>>>());
                 Ok(false)
             })?;
         }

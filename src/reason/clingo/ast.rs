@@ -8,21 +8,22 @@ use std::ptr::{self, NonNull};
 use clingo_sys::*;
 
 use super::{MESSAGES, Message, keep, tables};
+use crate::diag::{Origin, Source};
 use crate::reason::syntax::{Aggregate, Element, Expr, Fold, Item, Literal, Op, Pattern, Predicate, Rel, Sign};
 use crate::term::Name;
 
-/// A rule after its pools are expanded, and the line it stands in.
+/// A rule after its pools are expanded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rule {
     /// What it derives; an integrity constraint derives nothing.
     pub head: Option<Pattern>,
     /// From what.
     pub body: Vec<Item>,
-    /// The line.
-    pub line: usize,
+    /// Where it stands: its whole line.
+    pub origin: Origin,
 }
 
-/// What a rule file says.
+/// What rule files say.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Read {
     /// Its rules.
@@ -38,17 +39,18 @@ pub struct Read {
 }
 
 struct Reader<'a> {
+    source: &'a Source,
     lines: Vec<&'a str>,
-    read: Read,
+    read: &'a mut Read,
     refused: Option<String>,
     line: usize,
 }
 
-/// Reads a rule file. What has no single stable model, or is not of the language that the evaluator has, is refused with a reason.
-pub fn read(text: &str) -> Result<Read, String> {
-    let program = CString::new(text).map_err(|_| "a null character".to_owned())?;
+/// Reads one more rule file. What has no single stable model, or is not of the language that the evaluator has, is refused with a reason.
+pub fn read(source: &Source, read: &mut Read) -> Result<(), String> {
+    let program = CString::new(&*source.text).map_err(|_| "a null character".to_owned())?;
     let mut sink: Vec<Message> = Vec::new();
-    let mut reader = Reader { lines: text.lines().collect(), read: Read::default(), refused: None, line: 0 };
+    let mut reader = Reader { source, lines: source.text.lines().collect(), read, refused: None, line: 0 };
     let _held = tables();
     // SAFETY: all pointers live until the call returns; neither callback unwinds; sink and reader are used by nothing else meanwhile.
     let parsed = unsafe {
@@ -60,7 +62,7 @@ pub fn read(text: &str) -> Result<Read, String> {
     if !parsed {
         return Err(sink.into_iter().next().map_or_else(|| "clingo cannot read it".to_owned(), |m| m.text));
     }
-    Ok(reader.read)
+    Ok(())
 }
 
 /// # Safety
@@ -190,7 +192,7 @@ impl Reader<'_> {
                 let head = self.head(&n.child(clingo_ast_attribute_e_clingo_ast_attribute_head)?)?;
                 let body = n.children(clingo_ast_attribute_e_clingo_ast_attribute_body)?;
                 let body = body.iter().map(|b| self.item(b)).collect::<Got<_>>()?;
-                self.read.rules.push(Rule { head, body, line: self.line });
+                self.read.rules.push(Rule { head, body, origin: self.source.line(self.line) });
             }
             clingo_ast_type_e_clingo_ast_type_show_signature => {
                 self.read.shows = true;
