@@ -217,7 +217,7 @@ mod faults {
                 let token = lines.find_map(|l| l.split_once(", for a day: ").map(|(_, t)| t.to_owned()));
                 let _ = tell.send(address.zip(token));
             });
-            let (address, token) = told.recv_timeout(PATIENCE).ok().flatten().expect("the service did not start");
+            let (address, token) = told.recv_timeout(PATIENCE * 5).ok().flatten().expect("the service did not start");
             node.address = address;
             (node, token)
         }
