@@ -307,6 +307,11 @@ fn why_not_looks_through_to_the_cause() {
     let so = out.why_none("act(_,_,unavailable(_,_))").unwrap();
     assert_eq!(so.holds.len(), 1, "{so:?}");
     assert!(out.why_none("act(").is_err());
+    // What was not the first of all: who was.
+    let (base, facts) = after_turns(&base, "customer", &[vec![Atom::parse("need_recommend(taco,category)").unwrap()]]).unwrap();
+    let out = decide(&base, &facts, Reasoner::Confirm, &Budget::default()).unwrap();
+    let text = out.why_none("act(_,_,recommend(category,\"Crunchy Taco\"))").unwrap().text(&|_| String::new());
+    assert!(text.contains("it is so: Nacho Cheese Doritos Locos Tacos is a best seller") && !text.contains("#min"), "{text}");
 }
 
 #[test]

@@ -59,7 +59,7 @@ fn boats() -> Program {
         StepKind::Set(vec![(Path::named("party"), given("people"))]),
         StepKind::Call { who: Callee::Function("book".into()), with: vec![("seats".into(), given("party"))] },
         StepKind::Choose(vec![way(Guard::Known(Path::of("book", "boat")), "booked")]),
-        StepKind::Choose(vec![way(Guard::Not(Box::new(Guard::Known(Path::named("boat")))), "sorry")]),
+        StepKind::Choose(vec![way(Guard::Not(Box::new(Guard::Known(Path::of("book", "boat")))), "sorry")]),
         say("Goodbye."),
     ];
     let unheard = vec![say("I did not get that."), jump("ask")];

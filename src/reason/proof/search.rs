@@ -49,7 +49,7 @@ enum Value {
 }
 
 /// clingo's order of terms: numbers, constants, strings, functions by number of arguments, name and arguments.
-fn order(a: &Term, b: &Term) -> Ordering {
+pub fn order(a: &Term, b: &Term) -> Ordering {
     let rank = |t: &Term| match t {
         Term::Int(_) => 0,
         Term::Const(_) => 1,

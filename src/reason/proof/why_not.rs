@@ -4,12 +4,12 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 use super::build::{Builder, fill};
-use super::search::{Bindings, Goal, Holding, Search};
+use super::search::{Bindings, Goal, Holding, Search, order};
 use super::{Fails, Proof, RuleRef, Way, WhyNot};
 use crate::diag::Source;
 use crate::reason::eval::terms::Id;
 use crate::reason::outcome::Outcome;
-use crate::reason::syntax::{Element, Expr, Head, Item, Kind, Literal, Pattern, Rel, Sign, Statement, parse};
+use crate::reason::syntax::{Aggregate, Element, Expr, Fold, Head, Item, Kind, Literal, Pattern, Rel, Sign, Statement, parse};
 use crate::term::{Atom, Name, Term};
 
 /// How many rules deep the cause is looked for.
@@ -192,7 +192,14 @@ impl Asked<'_> {
                     let tried = Tried { bindings: b.clone(), fails: 0, ..*tried };
                     return Way { missing: way.missing, of: way.of, ..self.way(n, s, &[single], &tried, depth) };
                 }
-                None => way.fails = written(item, b),
+                None => match self.rival(item, b) {
+                    Some(atom) => {
+                        way.fails = atom.to_string();
+                        way.kind = Fails::Holds;
+                        way.because = self.builder.why(&atom);
+                    }
+                    None => way.fails = written(item, b),
+                },
             },
             None => {}
         }
@@ -206,6 +213,26 @@ impl Asked<'_> {
         let atom = element.condition.iter().find_map(|l| if let Literal::Atom { sign: Sign::Plain, atom } = l { Some(atom) } else { None })?;
         let none = Search(self.derived).ways(Goal::Literal(&Literal::Atom { sign: Sign::Plain, atom: atom.clone() }), &Default::default(), b)?.is_empty();
         none.then(|| atom.clone())
+    }
+
+    /// The atom that comes before what was to be the least or greatest of all.
+    fn rival(&self, item: &Item, b: &Bindings) -> Option<Atom> {
+        let Item::Aggregate(Aggregate { sign: Sign::Plain, fold: fold @ (Fold::Min | Fold::Max), elements, left, right, .. }) = item else { return None };
+        let ([Element { terms, condition, .. }], [Literal::Atom { sign: Sign::Plain, atom }]) = (elements.as_slice(), elements.first()?.condition.as_slice())
+        else {
+            return None;
+        };
+        let sides = left.iter().map(|(e, r)| (e, *r)).chain(right.iter().map(|(r, e)| (e, *r)));
+        let wanted = sides.filter(|(_, r)| *r == Rel::Eq).find_map(|(e, _)| b.value(e))?;
+        let all = Search(self.derived).ways(Goal::Literal(condition.first()?), &Default::default(), b)?;
+        let instances = all.iter().filter_map(|way| {
+            let with = b.with(way);
+            let args = atom.args.iter().map(|e| with.value(e)).collect::<Option<_>>()?;
+            Some((with.value(terms.first()?)?, Atom { name: atom.name.clone(), args }))
+        });
+        let before = |a: &Term, b: &Term| if *fold == Fold::Min { order(a, b) } else { order(b, a) };
+        let (value, first) = instances.min_by(|(a, _), (b, _)| before(a, b))?;
+        before(&value, &wanted).is_lt().then_some(first)
     }
 
     /// The proof of some instance of an atom that must not hold.
