@@ -265,18 +265,8 @@ fn an_address_is_read_when_it_is_needed() {
     let folder = project(&program, &BTreeMap::new());
     let lines = "{\"session\":\"s\",\"text\":\"do you deliver on Saturdays?\"}\n{\"session\":\"s\",\"text\":\"how many kilos may parcels weigh\"}\n";
     let asked = |more: &[&str]| {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_duologue"))
-            .args(["step", "--no-why", "--reasoner", "fast", "--agents"])
-            .arg(folder.path())
-            .args(more)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        child.stdin.take().unwrap().write_all(lines.as_bytes()).unwrap();
-        let out = child.wait_with_output().unwrap();
-        String::from_utf8(out.stdout).unwrap().lines().map(|l| serde_json::from_str::<Value>(l).unwrap()["bot"].clone()).collect::<Vec<_>>()
+        let answers = step(folder.path(), Path::new(":memory:"), more, lines);
+        answers.into_iter().map(|a| a["bot"].clone()).collect::<Vec<_>>()
     };
     assert_eq!(asked(&["--no-fetch"]), [json!([]), json!([])]);
     assert_eq!(asked(&[]), [json!(["We deliver on Saturdays."]), json!(["Parcels weigh at most thirty kilos."])]);
@@ -415,13 +405,14 @@ impl Turn {
     }
 }
 
-/// Runs `step` on lines; the answers, one a line.
-fn step(folder: &Path, store: &Path, lines: &str) -> Vec<Value> {
+/// Runs `step` with more arguments on lines; the answers, one a line.
+fn step(folder: &Path, store: &Path, more: &[&str], lines: &str) -> Vec<Value> {
     let mut child = Command::new(env!("CARGO_BIN_EXE_duologue"))
         .args(["step", "--no-why", "--reasoner", "fast", "--agents"])
         .arg(folder)
         .arg("--store")
         .arg(store)
+        .args(more)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -444,14 +435,14 @@ fn conversations_go_as_the_language_says() {
         let folder = project(&case.program, &case.files);
         let place = tempfile::tempdir().unwrap();
         let lines: String = case.turns.iter().map(|t| t.line() + "\n").collect();
-        let whole = step(folder.path(), &place.path().join("whole.db"), &lines);
+        let whole = step(folder.path(), &place.path().join("whole.db"), &[], &lines);
         let mut told: Vec<String> = vec![];
         for (n, (turn, got)) in case.turns.iter().zip(&whole).enumerate() {
             told.extend(turn.differs(got).iter().map(|d| format!("  turn {n}: {d}")));
         }
         // A process of its own for every turn costs a start, so every third conversation is taken twice.
         if told.is_empty() && case.turns.len() > 1 && number % 3 == 0 {
-            let broken: Vec<Value> = lines.lines().flat_map(|l| step(folder.path(), &place.path().join("broken.db"), &format!("{l}\n"))).collect();
+            let broken: Vec<Value> = lines.lines().flat_map(|l| step(folder.path(), &place.path().join("broken.db"), &[], &format!("{l}\n"))).collect();
             for (n, (turn, got)) in case.turns.iter().zip(&broken).enumerate() {
                 told.extend(turn.differs(got).iter().map(|d| format!("  turn {n}, after a restart: {d}")));
             }

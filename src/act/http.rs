@@ -1,20 +1,16 @@
 //! Functions over HTTP: the inputs as a JSON body, the answer as JSON.
 
 use futures_util::StreamExt;
+use reqwest::redirect::Policy;
 use serde_json::Value;
 
 use super::{ActError, Call, MAX_ANSWER};
 
 /// Posts a call. The call's name goes along as an idempotency key; redirects are not followed, as they could lead inside.
 pub(super) async fn call(name: &str, url: &str, call: &Call, id: &str) -> Result<Value, ActError> {
-    // rustls is built without a default provider; whoever comes first installs one.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let unreachable = |e: reqwest::Error| ActError::Unreachable(name.to_owned(), e.without_url().to_string());
-    let client = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).build().map_err(unreachable)?;
-    let answer = client.post(url).header("idempotency-key", id).json(&call.inputs).send().await.map_err(|e| {
+    let answer = client(name, Policy::none())?.post(url).header("idempotency-key", id).json(&call.inputs).send().await.map_err(|e| {
         let connects = e.is_connect() || e.is_builder();
-        let told = e.without_url().to_string();
-        if connects { ActError::Unreachable(name.to_owned(), told) } else { ActError::Failed(name.to_owned(), told) }
+        if connects { unreachable(name, e) } else { ActError::Failed(name.to_owned(), e.without_url().to_string()) }
     })?;
     let body = body(name, answer).await?;
     serde_json::from_slice(&body).map_err(|e| ActError::Unreadable(name.to_owned(), e.to_string()))
@@ -22,11 +18,18 @@ pub(super) async fn call(name: &str, url: &str, call: &Call, id: &str) -> Result
 
 /// What stands at an address. Redirects are followed a little way: its author chose the address.
 pub(super) async fn page(url: &str) -> Result<String, ActError> {
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let unreachable = |e: reqwest::Error| ActError::Unreachable(url.to_owned(), e.without_url().to_string());
-    let client = reqwest::Client::builder().redirect(reqwest::redirect::Policy::limited(5)).build().map_err(unreachable)?;
-    let answer = client.get(url).send().await.map_err(unreachable)?;
+    let answer = client(url, Policy::limited(5))?.get(url).send().await.map_err(|e| unreachable(url, e))?;
     Ok(String::from_utf8_lossy(&body(url, answer).await?).into_owned())
+}
+
+fn client(name: &str, redirects: Policy) -> Result<reqwest::Client, ActError> {
+    // rustls is built without a default provider; whoever comes first installs one.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    reqwest::Client::builder().redirect(redirects).build().map_err(|e| unreachable(name, e))
+}
+
+fn unreachable(name: &str, e: reqwest::Error) -> ActError {
+    ActError::Unreachable(name.to_owned(), e.without_url().to_string())
 }
 
 /// The whole of an answer that is none too long.
