@@ -1,8 +1,12 @@
-//! Puts the built-in domains into the binary, so that it works from any folder.
+//! Puts the built-in domains into the binary, packed, so that it works from any folder.
 
 use std::fmt::Write as _;
+use std::io::Write as _;
 use std::path::Path;
 use std::{env, fs};
+
+use flate2::Compression;
+use flate2::write::DeflateEncoder;
 
 fn main() -> std::io::Result<()> {
     let root = env::var("CARGO_MANIFEST_DIR").unwrap_or_else(|_| ".".into());
@@ -12,12 +16,16 @@ fn main() -> std::io::Result<()> {
         walk(&Path::new(&root).join(folder), folder, &mut files)?;
     }
     files.sort();
+    let out = env::var("OUT_DIR").unwrap_or_else(|_| ".".into());
+    let packed = |n: usize| Path::new(&out).join(format!("{n}.deflate"));
     let mut table = String::from("&[\n");
-    for (name, path) in files {
-        let _ = writeln!(table, "    ({name:?}, include_str!({path:?})),");
+    for (n, (name, path)) in files.into_iter().enumerate() {
+        let mut encoder = DeflateEncoder::new(fs::File::create(packed(n))?, Compression::best());
+        encoder.write_all(&fs::read(path)?)?;
+        encoder.finish()?;
+        let _ = writeln!(table, "    ({name:?}, include_bytes!({:?})),", packed(n));
     }
     table.push_str("]\n");
-    let out = env::var("OUT_DIR").unwrap_or_else(|_| ".".into());
     fs::write(Path::new(&out).join("files.rs"), table)
 }
 
@@ -32,7 +40,7 @@ fn walk(folder: &Path, name: &str, files: &mut Vec<(String, String)>) -> std::io
         let path = entry.path();
         if path.is_dir() {
             walk(&path, &inner, files)?;
-        } else if file == "examples.jsonl" {
+        } else if ["examples.jsonl", "held_out.jsonl"].contains(&file.as_str()) {
             // What was learned from them is in the model.
         } else if [".lp", ".yaml", ".json", ".txt", ".j2", ".jsonl", ".md"].iter().any(|e| file.ends_with(e)) {
             files.push((inner, path.to_string_lossy().into_owned()));

@@ -14,7 +14,7 @@ mod vocabulary;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::diag::{Diagnostic, Origin, Severity, Source};
-use crate::domain::{Files, TURN_PREDICATES, rule_source, signature};
+use crate::domain::{Domain, Files, TURN_PREDICATES, rule_source, signature};
 use crate::ontology::{Ontology, parse};
 use crate::reason::syntax::parse::parse as parse_rules;
 use crate::reason::syntax::{Item, Kind, Literal, Statement};
@@ -49,15 +49,7 @@ pub fn profile(files: &Files, name: &str) -> Vec<Diagnostic> {
 
 /// Checks a whole domain by name.
 pub fn domain(files: &Files, name: &str) -> Vec<Diagnostic> {
-    domain_with(files, name, &[])
-}
-
-/// Checks a whole domain with some of its files replaced, as an editor holds them.
-pub fn domain_with(files: &Files, name: &str, edited: &[Source]) -> Vec<Diagnostic> {
-    let read = |path: &str| {
-        let own = edited.iter().find(|s| *s.name == *path).cloned();
-        own.or_else(|| files.read(path).map(|text| Source::new(path, &text)))
-    };
+    let read = |path: &str| files.read(path).map(|text| Source::new(path, &text));
     let path = format!("kb/{name}/ontology.yaml");
     let Some(source) = read(&path) else {
         let origin = Origin { file: path.as_str().into(), start: 0, end: 0, line: 1, column: 1 };
@@ -113,7 +105,16 @@ pub fn domain_with(files: &Files, name: &str, edited: &[Source]) -> Vec<Diagnost
     let parts = Parts { ontology: Some(source), rules, facts, templates, translator };
     found.extend(check(&parts));
     found.extend(crate::domain::ends::stale_model(files, name));
+    if found.iter().all(|d| d.severity == Severity::Warning) {
+        found.extend(unusable(files, name));
+    }
     sorted(found)
+}
+
+/// What keeps a domain without any other mistake from being talked to: its bank, replies, lexicon, spots, model.
+fn unusable(files: &Files, name: &str) -> Vec<Diagnostic> {
+    let ends = |domain: Domain| domain.embedded().err().into_iter().chain(domain.spotter().err()).flatten().collect();
+    Domain::load(files, name).map_or_else(|found| found, ends)
 }
 
 /// Checks files that belong together without being a whole domain: what needs a file that is not there is left out.

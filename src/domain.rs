@@ -179,6 +179,11 @@ impl Domain {
         }
     }
 
+    /// Who may speak, as a list to read.
+    pub fn roles(&self) -> String {
+        self.rules.keys().map(|role| &**role).collect::<Vec<_>>().join(", ")
+    }
+
     /// Sites begin with these facts and the settings that they do not say.
     pub fn begin_with(&mut self, facts: Vec<Atom>) {
         self.facts = Arc::new(self.ontology.with_settings(&facts, &self.settled, &facts));

@@ -402,8 +402,9 @@ pub trait Store: Send + Sync {
         }))
     }
 
-    /// Ends an open session from outside (abandoned, timed out); `None` if none is open.
-    fn close(&self, key: &SessionKey, at: i64) -> Result<Option<Receipt>>;
+    /// Ends an open session from outside (abandoned, timed out); `None` if none is open. What it collected is dropped, and the kb changes given
+    /// are handed over with its end, which stands on what was read: the version that it may make was judged so.
+    fn close(&self, key: &SessionKey, at: i64, changes: &[Change], read: Option<Revision>) -> Result<Option<Receipt>>;
 
     /// Takes over entries of another store's log as they are, all or none: where a site stands, they go on; entry 1 begins it.
     fn restore(&self, site: &str, entries: &[Entry]) -> Result<()>;

@@ -41,7 +41,7 @@ pub struct Program {
 }
 
 /// What a program has beside its text.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Project {
     /// The folder that its functions run in, if it is one.
     pub folder: Option<PathBuf>,
@@ -49,6 +49,42 @@ pub struct Project {
     pub python: Vec<PathBuf>,
     /// Names of the environment's variables that functions see.
     pub environment: Vec<String>,
+    /// The model that listens, if nobody names another one.
+    pub model: Option<Model>,
+    /// What its functions may take.
+    pub limits: Limits,
+}
+
+/// A language model as a project names it. Its key never prints.
+#[derive(Clone, PartialEq)]
+pub struct Model {
+    /// Its name, as the server knows it.
+    pub name: String,
+    /// The server's address, if it is not the provider's own.
+    pub server: Option<String>,
+    /// The key, where it is written into the project.
+    pub key: Option<String>,
+    /// How freely it chooses its words.
+    pub temperature: Option<f32>,
+    /// The model for embeddings.
+    pub embedding: Option<String>,
+}
+
+impl std::fmt::Debug for Model {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Model").field("name", &self.name).field("server", &self.server).finish_non_exhaustive()
+    }
+}
+
+/// What functions in processes of their own may take, where an author says it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Limits {
+    /// The longest call, if a function has no limit of its own.
+    pub timeout_ms: Option<u64>,
+    /// Bytes of memory of a process.
+    pub memory: Option<u64>,
+    /// Processes at once.
+    pub workers: Option<usize>,
 }
 
 /// Somebody who takes part in conversations.

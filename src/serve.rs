@@ -20,9 +20,13 @@ mod mcp;
 mod openapi;
 mod sessions;
 mod sites;
+mod socket;
 mod times;
+#[cfg(feature = "otel")]
+pub mod traces;
 mod turns;
 
+use std::fmt::Write as _;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -76,6 +80,9 @@ pub struct Config {
     pub origins: Vec<String>,
     /// Whether a proxy of one's own stands before it, which says where requests come from.
     pub proxy: bool,
+    /// Who is told what each turn spent its time on, if anybody is.
+    #[cfg(feature = "otel")]
+    pub traces: Option<traces::Collector>,
 }
 
 impl Default for Config {
@@ -94,6 +101,8 @@ impl Default for Config {
             hosts: vec![],
             origins: vec![],
             proxy: false,
+            #[cfg(feature = "otel")]
+            traces: None,
         }
     }
 }
@@ -107,6 +116,8 @@ pub struct Service {
     forks: Forks,
     counts: Counts,
     times: Times,
+    #[cfg(feature = "otel")]
+    traces: traces::Traces,
     shares: tracing::Dispatch,
     limits: Limits,
     under_way: UnderWay,
@@ -126,6 +137,8 @@ impl Service {
             forks: Forks::default(),
             counts: Counts::default(),
             times: Times::default(),
+            #[cfg(feature = "otel")]
+            traces: traces::Traces::to(config.traces.clone()),
             shares: tracing::Dispatch::new(Shares::beside()),
             limits: Limits::default(),
             under_way: UnderWay::default(),
@@ -180,6 +193,14 @@ impl Drop for Deciding {
     }
 }
 
+/// Bytes as hexadecimal digits.
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut out, byte| {
+        let _ = write!(out, "{byte:02x}");
+        out
+    })
+}
+
 /// Every route.
 pub fn router(service: Arc<Service>) -> Router {
     Router::new()
@@ -209,6 +230,7 @@ pub fn router(service: Arc<Service>) -> Router {
         .route("/v1/sessions/{session}/holds", get(asked::holds))
         .route("/v1/sessions/{session}/whatif", get(asked::what_if_now))
         .route("/v1/sessions/{session}/turns", post(turns::say))
+        .route("/v1/sessions/{session}/socket", get(socket::open))
         .route("/v1/sessions/{session}/undo", post(turns::undo))
         .route("/v1/sessions/{session}/turns/{turn}/why", get(asked::why))
         .route("/v1/sessions/{session}/turns/{turn}/proof", get(asked::proof))
@@ -227,6 +249,11 @@ pub async fn serve(service: Arc<Service>, ready: impl FnOnce(SocketAddr), stop: 
     ready(listener.local_addr()?);
     let (app, connections) = (router(service.clone()), service.config.connections);
     tokio::spawn(events::hear(service.clone()));
+    #[cfg(feature = "otel")]
+    let telling = tokio::spawn({
+        let service = service.clone();
+        async move { service.traces.tell().await }
+    });
     let stop = async {
         stop.await;
         service.stopping.send_replace(true);
@@ -235,5 +262,10 @@ pub async fn serve(service: Arc<Service>, ready: impl FnOnce(SocketAddr), stop: 
     // Turns whose senders hung up are under way, too.
     let all = u32::try_from(service.config.queue).unwrap_or(u32::MAX);
     let idle = tokio::time::timeout(connections.drain, service.waiting.acquire_many(all)).await.is_ok();
+    #[cfg(feature = "otel")]
+    {
+        service.traces.end();
+        let _ = tokio::time::timeout(connections.drain, telling).await;
+    }
     Ok(finished && idle)
 }

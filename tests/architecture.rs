@@ -88,7 +88,7 @@ const MAY_IMPORT: [(&str, &str); 22] = [
     // The built-in lowering of a flow is asked for the domain that it makes.
     ("lang", "diag term ontology ir domain"),
     ("domain", "diag term ontology reason llm ir understand render"),
-    ("reasoning", "diag term ontology reason understand domain"),
+    ("reasoning", "diag text term ontology reason understand domain"),
     // Of `llm` only what an exchange used, for the record.
     ("turn", "wait term conversation ontology facts reason llm act ir understand render domain"),
     // The universe that a domain is verified in is read where it is searched.

@@ -55,6 +55,36 @@ fn step_keeps_its_contract() {
     assert_eq!(out[4]["actions"][0], "reject(review,empty_order)", "after quit an id starts afresh");
 }
 
+/// Where everybody has the same role it need not be said; where not, the line is told which there are.
+#[test]
+fn a_line_without_a_role_is_the_only_roles_or_told_of() {
+    let said = |domain: &str| {
+        let output = duologue(&["step", "--domain", domain, "--no-why"], b"{\"session\":\"s\",\"text\":\"Every cat is a mammal.\"}\n");
+        serde_json::from_slice::<Value>(&output.stdout).unwrap()
+    };
+    assert_eq!(said("reason")["actions"], serde_json::json!(["confirm(told,1)"]));
+    assert_eq!(said("drive_thru"), serde_json::json!({"error": {"code": "bad_line", "message": "a turn needs a `role`: customer, manager"}}));
+}
+
+/// Conversations of words alone are judged by what they came to, whoever is named as a listener or nobody; none holds unheard.
+#[test]
+fn conversations_of_words_alone_are_taken_from_words() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("talk.yaml");
+    let run = |price: usize, more: &[&str]| {
+        let order = format!("final: {{orders: [{{status: placed, items: [{{item: Cheese Quesadilla}}], price: {price}}}]}}");
+        let talk = ["a cheese quesadilla please", "no thanks, that is all", "yes"].map(|say| format!("  - {{who: customer, say: \"{say}\"}}\n")).concat();
+        std::fs::write(&file, format!("- id: T1\n  name: one dish\n  steps:\n{talk}  {order}\n")).unwrap();
+        let output = duologue(&[&["test", file.to_str().unwrap()], more].concat(), b"");
+        (output.status.success(), String::from_utf8(output.stdout).unwrap())
+    };
+    let (held, told) = run(419, &[]);
+    assert!(held && told.contains("1 dialogues, 3 turns: 1 hold"), "{told}");
+    assert!(!run(1, &[]).0, "a wrong price must differ");
+    let (_, told) = run(419, &["--understanding", "scripted"]);
+    assert!(told.contains("1 left out") && told.contains("0 dialogues"), "{told}");
+}
+
 #[test]
 fn a_folder_with_one_domain_needs_no_name() {
     let folder = tempfile::tempdir().unwrap();

@@ -131,6 +131,16 @@ fn a_domain_without_templates_or_with_a_broken_universe_is_told_of_before_anybod
     let loaded = duologue::domain::Domain::load(&files, "library").unwrap_err();
     assert_eq!(loaded.iter().map(|d| d.code).collect::<Vec<_>>(), ["D004"], "{loaded:?}");
     assert_eq!(files.own_domains(), ["library"]);
+    // What nothing but a conversation reads is read by `check` as well: the bank of wordings, other words for replies.
+    write("kb/library/verify.yaml", "depth: 2\nroles: {}\n");
+    write("kb/library/templates.yaml", &base("templates.yaml").text);
+    for broken in ["wordings.yaml", "replies.yaml"] {
+        let path = format!("kb/library/{broken}");
+        write(&path, "surely: [not this\n");
+        let found: Vec<_> = duologue::check::domain(&files, "library").iter().map(|d| d.origin.file.to_string()).collect();
+        assert_eq!(found, [path.as_str()]);
+        fs::remove_file(root.path().join(path)).unwrap();
+    }
 }
 
 /// Where more values than can be followed one by one lead to an action, nobody is told that it is never said.

@@ -80,6 +80,30 @@ fn a_models_reading_is_held_against_the_words_too() {
     assert!(heard("Pepsi").predicates.is_empty());
 }
 
+/// What is told of a thing, or said in words that nobody knows, is no wish; who shouts says the same.
+#[test]
+fn what_is_told_is_no_wish_and_noise_is_not_beside_the_point() {
+    for text in ["the coffee is too hot for me", "that's too hot for me"] {
+        assert!(done("customer", text).iter().all(|a| !a.starts_with("order")), "{text}: {:?}", done("customer", text));
+    }
+    assert!(done("customer", "Flarbl the wug, kindly").is_empty());
+    assert_eq!(done("customer", "TWO SOFT TACOS AND A PEPSI"), ["order(\"Soft Taco\",2)", "order(\"Pepsi\",1)"]);
+    assert_eq!(done("customer", "diet coke"), ["order(\"Diet Coke\",1)"]);
+}
+
+/// A denial beside the act denies something else; a bare number far from what holds may be another unit.
+#[test]
+fn what_may_be_meant_is_not_lost_and_not_done() {
+    let heard = |text: &str, after: &[&str]| EAR.understand(text, &context("manager", after));
+    let delete = [Atom::parse("delete(\"Caramel Apple Empanada\")").unwrap()];
+    let told = heard("drop the caramel apple empanada from the menu, we won't get it anymore", &[]);
+    assert!(told.predicates == delete || told.asks == delete, "{told:?}");
+    let denied = heard("don't drop the caramel apple empanada from the menu", &[]);
+    assert!(denied.predicates != delete, "{denied:?}");
+    let number = heard("make that 30", &["confirm(edit,\"Soft Taco\")"]);
+    assert!(number.predicates.is_empty(), "{number:?}");
+}
+
 #[test]
 fn a_part_can_be_left_out() {
     let ungated = EAR.clone().without(&[Part::Gate]);

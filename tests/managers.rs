@@ -123,7 +123,7 @@ fn what_is_taken_back_holds_nobody_up() {
     assert_eq!(price("b", 200), "reject(edit(\"Pintos N Cheese\",price,200),being_changed)");
     assert_eq!(price("a", 199), "confirm(edit,\"Pintos N Cheese\")", "as it was");
     assert_eq!(price("b", 200), "confirm(edit,\"Pintos N Cheese\")");
-    store.close(&SessionKey::new(SITE, "b"), 1).unwrap();
+    engine.close(&SessionKey::new(SITE, "b"), 1).unwrap();
     assert_eq!(price("a", 150), "confirm(edit,\"Pintos N Cheese\")");
     says(&engine, "a", &["quit"]);
     assert_eq!(every_version_is_sound(&domain, &*store), 1);
@@ -155,6 +155,40 @@ fn a_version_is_judged_as_a_whole_before_it_is_made() {
     assert!(last.text.contains("Pintos N Cheese"), "{}", last.text);
     assert_eq!(every_version_is_sound(&domain, &*store), 1);
     assert!(store.kb(SITE, 1).unwrap().contains(&Atom::parse("ingredient(\"Relish\")").unwrap()), "the rest is made");
+}
+
+/// So is the version that an operator makes who ends the last session from outside.
+#[test]
+fn ending_an_abandoned_session_makes_no_version_that_nobody_judged() {
+    let domain = domain();
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new(PAPER));
+    let engine = engine(&domain, store.clone());
+    says(&engine, "left", &["greet"]);
+    for (session, change) in [("x", "del kb ingredient(\"Cheese\")"), ("y", "add kb ingredient(\"Relish\")")] {
+        let mut turn = store.begin(&SessionKey::new(SITE, session), "manager", None).unwrap().opened.turn(0);
+        (turn.changes, turn.ended, turn.record) = (vec![change.parse().unwrap()], true, "{}".into());
+        store.commit(&turn).unwrap();
+    }
+    let (receipt, refused) = engine.close(&SessionKey::new(SITE, "left"), 1).unwrap().unwrap();
+    assert!(receipt.kb_changed, "the rest is made");
+    assert_eq!(refused.iter().map(|r| r.change.to_string()).collect::<Vec<_>>(), ["del kb ingredient(\"Cheese\")"]);
+    assert_eq!(every_version_is_sound(&domain, &*store), 1);
+    assert_eq!(engine.close(&SessionKey::new(SITE, "left"), 2), Ok(None));
+    assert!(verify_log(&*store, SITE).unwrap().is_empty());
+}
+
+/// Nor do changed files of the domain that no longer go with what managers changed.
+#[test]
+fn files_that_do_not_go_with_the_kb_are_told_before_they_are_brought_in() {
+    let domain = domain();
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new(PAPER));
+    let engine = engine(&domain, store.clone());
+    says(&engine, "a", &["add(ingredient,\"Relish\")", "add(\"Pintos N Cheese\",included_ingredient,\"Relish\")"]);
+    says(&engine, "a", &["quit"]);
+    let without = |name: &str| domain.facts.iter().filter(|f| f.to_string() != format!("ingredient({name:?})")).cloned().collect::<Vec<_>>();
+    assert_eq!(engine.breaks(SITE, &without("Relish"), 1).unwrap(), [], "it never was in the files");
+    assert!(!engine.breaks(SITE, &without("Cheese"), 1).unwrap().is_empty());
+    assert_eq!(store.kb_head(SITE).unwrap(), 1, "asking changes nothing");
 }
 
 const PARTS: [&str; 5] = ["Relish", "Pickles", "Cheese", "Guacamole", "Lettuce"];
@@ -227,7 +261,7 @@ proptest! {
         let engine = engine(&domain, store.clone());
         for (at, (who, said)) in turns.iter().enumerate() {
             if closed == Some(at) {
-                store.close(&SessionKey::new(SITE, "m1"), 0).unwrap();
+                engine.close(&SessionKey::new(SITE, "m1"), 0).unwrap();
             }
             // The last one is a customer, who may be the one whose leaving makes the version.
             let quits = said.iter().any(|s| s == "quit");

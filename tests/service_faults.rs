@@ -21,7 +21,7 @@ mod common;
 #[cfg(all(test, feature = "serve"))]
 mod faults {
     use std::collections::{BTreeMap, BTreeSet};
-    use std::io::{BufRead, BufReader, Write};
+    use std::io::{BufRead, BufReader, Read, Write};
     use std::path::{Path, PathBuf};
     use std::process::{Child, Command, Stdio};
     use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -258,7 +258,8 @@ mod faults {
 
         /// Sends until there is an answer, whatever becomes of nodes and lines.
         async fn insist(&self, dice: &mut Dice, client: &Client, path: &str, token: &str, body: &Value) -> Value {
-            let until = Instant::now() + PATIENCE;
+            // A machine may have others to serve before these nodes.
+            let until = Instant::now() + PATIENCE * 5;
             loop {
                 assert!(Instant::now() < until, "seed {}: no answer to {path} {body}", self.seed);
                 let (address, other) = (self.address(dice), self.address(dice));
@@ -439,10 +440,14 @@ mod faults {
         assert_eq!(violations(&sent, &log, &prices.collect::<Vec<_>>()), [""; 0], "FAULT_SEEDS={seed} takes it again");
     }
 
+    /// One test at a time has the database: the other one restarts it.
+    static DATABASE: Mutex<()> = Mutex::new(());
+
     /// What runs out on one node is refused on the other at its next turn, and told there without being asked; `RUN_OUTS=1000` does it so often.
     #[test]
     fn what_one_node_changes_the_other_heeds_at_its_next_turn_and_tells() {
         let Some(schema) = Schema::fresh() else { return };
+        let _alone = DATABASE.lock();
         let folder = tempfile::tempdir().unwrap();
         let tokens = folder.path().join("tokens");
         set_clock(folder.path(), 0);
@@ -481,8 +486,29 @@ mod faults {
         runtime.block_on(async { tokio::time::timeout(PATIENCE * 10, work).await.expect("no answer") });
     }
 
+    /// Whoever started it may have gone: a line that nobody reads ended the service without a word.
+    #[test]
+    fn it_serves_when_nobody_reads_what_it_prints() {
+        let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_duologue"));
+        command.args(["serve", "--store", ":memory:", "--demo", "--address", &free.to_string()]).env_remove("DUOLOGUE_MODEL");
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        drop(child.stdout.take());
+        let node = Node { child, address: free.to_string() };
+        let until = Instant::now() + PATIENCE;
+        let mut answer = String::new();
+        while answer.is_empty() && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(50));
+            let Ok(mut line) = std::net::TcpStream::connect(&node.address) else { continue };
+            write!(line, "GET /healthz HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", node.address).unwrap();
+            let _ = line.read_to_string(&mut answer);
+        }
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    }
+
     #[test]
     fn nothing_acknowledged_is_lost_doubled_out_of_order_or_sold_after_it_ran_out() {
+        let _alone = DATABASE.lock();
         let seeds = std::env::var("FAULT_SEEDS").unwrap_or_else(|_| "1".to_owned());
         let (from, to) = seeds.split_once('-').unwrap_or((&seeds, &seeds));
         for seed in from.parse::<u64>().unwrap()..=to.parse().unwrap() {

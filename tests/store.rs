@@ -248,8 +248,8 @@ fn a_manager_alone_commits_at_quit_and_an_unfinished_one_not_at_all() {
         take(store, "n", "manager", &["add kb dish(\"Tea\")"]);
         assert_eq!(handed_over(store), [""; 0], "collected is not yet handed over");
         assert!(!quit(store, "m", "manager", &["del kb dish(\"Pie\")"]).kb_changed);
-        assert!(store.close(&key("n"), 9).unwrap().unwrap().kb_changed, "the abandoned session was the last one open");
-        assert_eq!(store.close(&key("n"), 9), Ok(None));
+        assert!(store.close(&key("n"), 9, &[], None).unwrap().unwrap().kb_changed, "the abandoned session was the last one open");
+        assert_eq!(store.close(&key("n"), 9, &[], None), Ok(None));
         assert_eq!(kb(store, 1), ["dish(\"Cake\")", "dish(\"Soup\")", "price(\"Pie\",300)"]);
     });
 }
@@ -372,7 +372,7 @@ fn sites_see_nothing_of_each_other() {
         assert_eq!(kb(store, 0).len(), 3);
         assert_eq!(store.begin(&key("c"), "customer", Some("r")).unwrap().answered, None);
         assert_eq!((store.sessions(SITE).unwrap().len(), store.log(SITE, 0, 100).unwrap().len()), (1, 2));
-        assert_eq!(store.close(&SessionKey::new("elm street", "c"), 9), Ok(None));
+        assert_eq!(store.close(&SessionKey::new("elm street", "c"), 9, &[], None), Ok(None));
         assert_eq!(store.sites().unwrap(), ["elm street".into(), SITE.into()]);
     });
 }
@@ -454,7 +454,7 @@ fn a_log_taken_over_makes_the_same_store_anywhere() {
     take(&source, "c", "customer", &["add session a", "add shared runout(\"Beans\")"]);
     quit(&source, "m", "manager", &["add kb dish(\"Cake\")", "del kb dish(\"Soup\")"]);
     take(&source, "n", "manager", &["add kb dish(\"Tea\")"]);
-    source.close(&key("n"), 9).unwrap();
+    source.close(&key("n"), 9, &[], None).unwrap();
     source.rebase(SITE, &atoms(&["dish(\"Soup\")", "dish(\"Jam\")"]), 10).unwrap();
     done(source.commit(&TurnCommit { request: Some("r".into()), ended: true, ..turn(&source, "c", "customer", &["del session a"]) }));
     take(&source, "c", "customer", &["add session b"]);

@@ -34,7 +34,7 @@ mod properties {
     enum Command {
         Install { site: usize, facts: Vec<Atom> },
         Rebase { site: usize, facts: Vec<Atom> },
-        Close { key: (usize, usize) },
+        Close { key: (usize, usize), handed_over: Vec<Atom> },
         Turn(Taken),
         Reopen,
     }
@@ -90,7 +90,7 @@ mod properties {
         prop_oneof![
             1 => (0..2_usize, prop::collection::vec(fact(), 0..4)).prop_map(|(site, facts)| Command::Install { site, facts }),
             1 => (0..2_usize, prop::collection::vec(fact(), 0..4)).prop_map(|(site, facts)| Command::Rebase { site, facts }),
-            1 => key().prop_map(|key| Command::Close { key }),
+            1 => (key(), prop::collection::vec(fact(), 0..3)).prop_map(|(key, handed_over)| Command::Close { key, handed_over }),
             1 => Just(Command::Reopen),
             16 => turn.prop_map(|(key, role, changes, ended, off, request, reads, late)| {
                 Command::Turn(Taken { key, role, changes, ended, off, request, reads, late })
@@ -138,7 +138,10 @@ mod properties {
             match command {
                 Command::Install { site, facts } => format!("{:?}", store.install(SITES[*site], facts, at)),
                 Command::Rebase { site, facts } => format!("{:?}", store.rebase(SITES[*site], facts, at)),
-                Command::Close { key } => format!("{:?}", store.close(&key_of(*key), at)),
+                Command::Close { key, handed_over } => {
+                    let changes: Vec<Change> = handed_over.iter().map(|f| Change::add(Scope::Kb, f.clone())).collect();
+                    format!("{:?}", store.close(&key_of(*key), at, &changes, None))
+                }
                 Command::Reopen => {
                     if let Some(again) = (self.reopen)() {
                         self.store = again;

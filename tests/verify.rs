@@ -11,7 +11,8 @@
 )]
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use duologue::domain::{Domain, Files};
@@ -107,32 +108,48 @@ fn played(text: &str, domain: &Domain) -> Vec<String> {
 
 #[test]
 fn finds_each_of_eleven_planted_defects() {
-    let mut missed = vec![];
     let sound = load_paper(Path::new("."));
-    for (n, (file, from, to, property)) in DEFECTS.iter().enumerate() {
-        let root = tempfile::tempdir().unwrap();
-        copy(Path::new("kb"), &root.path().join("kb"));
-        copy(Path::new("rules"), &root.path().join("rules"));
-        let path = root.path().join("rules/drive_thru").join(file);
-        let text = std::fs::read_to_string(&path).unwrap();
-        assert!(text.contains(from), "defect {n}: `{from}` is not in {file}");
-        std::fs::write(&path, text.replace(from, to)).unwrap();
-        let broken = load_paper(root.path());
-        let start = Instant::now();
-        let report = verify::domain(&broken, Some(3), Duration::from_secs(120)).unwrap();
-        println!("defect {n} ({property}): {:.1} s", start.elapsed().as_secs_f64());
-        match report.violations.iter().find(|v| v.property == *property) {
-            Some(v) => {
-                // The counterexample is a dialogue that fails as long as the defect is there, and no longer.
-                let text = verify::dialogue("drive_thru", std::slice::from_ref(v));
-                assert!(!played(&text, &broken).is_empty(), "defect {n} does not show in its counterexample:\n{text}");
-                // Answers that lead nowhere with the defect need not be those that lead on without it.
-                if v.wanted.is_none() {
-                    assert_eq!(played(&text, &sound), [""; 0], "defect {n}: its counterexample fails without it:\n{text}");
-                }
+    let (next, missed) = (AtomicUsize::new(0), Mutex::new(vec![]));
+    let find = || {
+        loop {
+            let defect = next.fetch_add(1, Ordering::Relaxed);
+            if defect >= DEFECTS.len() {
+                return;
             }
-            None => missed.push(format!("defect {n} ({property}): {}", verify::text(&report, false))),
+            let found = finds(defect, &sound);
+            missed.lock().unwrap().extend(found);
         }
-    }
+    };
+    std::thread::scope(|all| (0..std::thread::available_parallelism().map_or(1, usize::from)).for_each(|_| drop(all.spawn(find))));
+    let missed = missed.into_inner().unwrap();
     assert!(missed.is_empty(), "{}", missed.join("\n"));
+}
+
+/// Why a defect was not found, if it was not.
+fn finds(n: usize, sound: &Domain) -> Option<String> {
+    let (file, from, to, property) = DEFECTS.get(n)?;
+    let root = tempfile::tempdir().unwrap();
+    copy(Path::new("kb"), &root.path().join("kb"));
+    copy(Path::new("rules"), &root.path().join("rules"));
+    let path = root.path().join("rules/drive_thru").join(file);
+    let text = std::fs::read_to_string(&path).unwrap();
+    assert!(text.contains(from), "defect {n}: `{from}` is not in {file}");
+    std::fs::write(&path, text.replace(from, to)).unwrap();
+    let broken = load_paper(root.path());
+    let start = Instant::now();
+    let report = verify::domain(&broken, Some(3), Duration::from_secs(120)).unwrap();
+    println!("defect {n} ({property}): {:.1} s", start.elapsed().as_secs_f64());
+    match report.violations.iter().find(|v| v.property == *property) {
+        Some(v) => {
+            // The counterexample is a dialogue that fails as long as the defect is there, and no longer.
+            let text = verify::dialogue("drive_thru", std::slice::from_ref(v));
+            assert!(!played(&text, &broken).is_empty(), "defect {n} does not show in its counterexample:\n{text}");
+            // Answers that lead nowhere with the defect need not be those that lead on without it.
+            if v.wanted.is_none() {
+                assert_eq!(played(&text, sound), [""; 0], "defect {n}: its counterexample fails without it:\n{text}");
+            }
+        }
+        None => return Some(format!("defect {n} ({property}): {}", verify::text(&report, false))),
+    }
+    None
 }

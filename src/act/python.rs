@@ -15,11 +15,11 @@ use super::{ActError, Call, MAX_ANSWER};
 
 /// What a worker runs.
 const WORKER: &str = include_str!("worker.py");
-/// How many workers a project may have, so that a slow function stops nobody.
+/// How many workers a project may have that does not say so itself; several, so that a slow function stops nobody.
 const MOST_WORKERS: usize = 8;
 /// How long a project's files may take when they are first run.
 const START: Duration = Duration::from_secs(20);
-/// Bytes of memory of a worker, and characters that a call may print.
+/// Bytes of memory of a worker, if the project does not say so itself, and characters that a call may print.
 const MEMORY: u64 = 2 << 30;
 const OUTPUT: usize = 65_536;
 
@@ -30,6 +30,8 @@ pub struct Workers {
     folder: PathBuf,
     files: Vec<PathBuf>,
     environment: Vec<(String, String)>,
+    memory: u64,
+    most: usize,
     pool: Mutex<Pool>,
     freed: Condvar,
 }
@@ -85,11 +87,14 @@ impl Drop for Worker {
 }
 
 impl Workers {
-    /// Starts the first worker of a project. Its processes see no more of the environment than these variables.
-    pub fn start(folder: &Path, files: &[PathBuf], environment: &[String]) -> Result<Self, StartError> {
+    /// Starts the first worker of a project. Its processes see no more of the environment than these variables, have no more than these bytes of
+    /// memory each, and are no more than so many.
+    pub fn start(folder: &Path, files: &[PathBuf], environment: &[String], memory: Option<u64>, most: Option<usize>) -> Result<Self, StartError> {
         let python = on_path("python3").or_else(|| on_path("python")).ok_or(StartError::NoPython)?;
         let environment = environment.iter().filter_map(|name| Some((name.clone(), std::env::var(name).ok()?))).collect();
-        let workers = Self { python, folder: folder.to_owned(), files: files.to_vec(), environment, pool: Mutex::default(), freed: Condvar::new() };
+        let (folder, files) = (folder.to_owned(), files.to_vec());
+        let (memory, most) = (memory.unwrap_or(MEMORY), most.unwrap_or(MOST_WORKERS));
+        let workers = Self { python, folder, files, environment, memory, most, pool: Mutex::default(), freed: Condvar::new() };
         let (worker, failed) = workers.worker()?;
         if !failed.is_empty() {
             return Err(StartError::Files(failed));
@@ -143,7 +148,7 @@ impl Workers {
             if let Some(worker) = pool.idle.pop() {
                 return Ok(worker);
             }
-            if pool.started < MOST_WORKERS {
+            if pool.started < self.most {
                 pool.started += 1;
                 drop(pool);
                 return self.worker().map(|(worker, _)| worker).map_err(|e| {
@@ -173,7 +178,7 @@ impl Workers {
     fn worker(&self) -> Result<(Worker, Vec<Failed>), StartError> {
         let own = [("PATH", "/usr/local/bin:/usr/bin:/bin"), ("LANG", "C.UTF-8"), ("PYTHONUTF8", "1")];
         let names: Vec<&str> = own.iter().map(|(n, _)| *n).chain(self.environment.iter().map(|(n, _)| n.as_str())).collect();
-        let setup = json!({ "files": self.files, "memory": MEMORY, "output": OUTPUT, "answer": MAX_ANSWER, "environment": names }).to_string();
+        let setup = json!({ "files": self.files, "memory": self.memory, "output": OUTPUT, "answer": MAX_ANSWER, "environment": names }).to_string();
         let mut command = Command::new(&self.python);
         command.args(["-u", "-B", "-c", WORKER, &setup]).current_dir(&self.folder).env_clear();
         command.envs(own).envs(self.environment.iter().cloned());
@@ -261,7 +266,7 @@ def sees():
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("tools.py");
         std::fs::write(&file, text).unwrap();
-        let workers = Workers::start(dir.path(), std::slice::from_ref(&file), &["DUOLOGUE_NOT_SET".to_owned()]);
+        let workers = Workers::start(dir.path(), std::slice::from_ref(&file), &["DUOLOGUE_NOT_SET".to_owned()], None, None);
         (dir, file, workers)
     }
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::common::{Failure, write};
+use super::common::{Failure, variable, write};
 use crate::act::python::{Failed, StartError, Workers};
 use crate::act::{Function, Input, InputType, Target};
 use crate::check::report;
@@ -11,6 +11,7 @@ use crate::diag::{Diagnostic, Severity, Source};
 use crate::domain::{Domain, Files};
 use crate::ir::{self, Program};
 use crate::lang::{adl, script};
+use crate::llm::{Api, BlockingModel, ModelConfig, Secret};
 use crate::ontology::functions::TIMEOUT_MS;
 use crate::turn::Engine;
 
@@ -120,7 +121,8 @@ pub fn load(path: &Path, mica_root: Option<&Path>) -> Result<Program, Failure> {
 pub fn connect(engine: Engine) -> Result<Engine, Failure> {
     let Some(program) = engine.domain().program.clone().filter(|p| p.functions.iter().any(|f| f.python.is_some())) else { return Ok(engine) };
     let folder = program.project.folder.clone().unwrap_or_default();
-    let workers = Workers::start(&folder, &program.project.python, &program.project.environment).map_err(|e| match e {
+    let ir::Project { python, environment, limits, .. } = &program.project;
+    let workers = Workers::start(&folder, python, environment, limits.memory, limits.workers).map_err(|e| match e {
         StartError::Files(failed) => Failure::Domain(failed.iter().map(of_top_level).collect()),
         e => Failure::Other(e.to_string()),
     })?;
@@ -139,6 +141,19 @@ pub fn connect(engine: Engine) -> Result<Engine, Failure> {
     });
     let functions = engine.functions().clone().with(functions);
     Ok(engine.with_functions(functions))
+}
+
+/// The model that a project names; without an address of its own it is the provider's, which wants a key.
+pub fn model(program: &Program) -> Result<Option<BlockingModel>, Failure> {
+    let Some(named) = &program.project.model else { return Ok(None) };
+    let key = named.key.clone().or_else(|| variable("OPENAI_API_KEY").filter(|_| named.server.is_none()));
+    if named.server.is_none() && key.is_none() {
+        return Ok(None);
+    }
+    let config = ModelConfig::new(Api::OpenAi, named.server.as_deref().unwrap_or("https://api.openai.com/v1"), &named.name);
+    let config = ModelConfig { temperature: named.temperature.unwrap_or(config.temperature), embedding_model: named.embedding.clone(), ..config };
+    let config = if let Some(key) = key { config.with_key(Secret::new(key)) } else { config };
+    BlockingModel::configured(config, variable).map(Some).map_err(Failure::told)
 }
 
 /// What goes wrong when a file is run, where it stands.

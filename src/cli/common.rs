@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::diag::Diagnostic;
 use crate::domain::{Domain, Files};
-use crate::facts::{self, CommitRule, StoreError};
+use crate::facts::{self, CommitRule, Store, StoreError};
 use crate::ir::walk::MOST_CALLS;
 use crate::link::{Nearness, StaticVectors, Vectors};
 use crate::llm::{BlockingModel, ModelConfig};
@@ -119,6 +119,15 @@ impl Place {
         given.map_or_else(usual, str::to_owned)
     }
 
+    /// The site of a store that is meant by who only reads it: if nobody says which, and the one that is usual is not there, the only one.
+    pub fn site_in(&self, given: Option<&str>, domain: &Domain, store: &dyn Store) -> Result<String, Failure> {
+        let usual = self.site(given, domain);
+        Ok(match store.sites()?.as_slice() {
+            [only] if given.is_none() => only.to_string(),
+            _ => usual,
+        })
+    }
+
     /// The options that the flags give.
     pub fn options(&self) -> Options {
         let usual = TurnBudget::default();
@@ -213,7 +222,7 @@ impl fmt::Display for Failure {
                 for d in found {
                     writeln!(f, "{d}")?;
                 }
-                write!(f, "the domain has {} mistakes and cannot be used", found.len())
+                write!(f, "the domain has {} {} and cannot be used", found.len(), if found.len() == 1 { "mistake" } else { "mistakes" })
             }
             Self::Store(e) => write!(f, "error[{}]: {e}\n  help: {}", e.code(), e.help()),
             Self::Other(text) => write!(f, "error: {text}"),
@@ -255,8 +264,11 @@ impl Listen {
 
     /// The engine with its translator and renderer.
     pub fn equip(&self, engine: Engine) -> Result<Engine, Failure> {
-        let model = self.configured()?;
         let domain = engine.domain().clone();
+        let model = match (self.configured()?, &domain.program) {
+            (None, Some(program)) => super::agents::model(program)?,
+            (model, _) => model,
+        };
         let way = self.understanding.as_deref().unwrap_or(if model.is_some() { "hybrid" } else { "embedded" });
         let needed =
             || model.clone().ok_or_else(|| Failure::Other("no model is configured: use --model FILE or set DUOLOGUE_MODEL (see docs/models.md)".to_owned()));

@@ -33,7 +33,7 @@ pub struct Arguments {
 pub fn run(a: &Arguments) -> Result<bool, Failure> {
     let store = facts::open_store(&a.place.store, a.place.rule())?;
     let domain = a.place.load()?;
-    let site = a.place.site(a.site.as_deref(), &domain);
+    let site = a.place.site_in(a.site.as_deref(), &domain, &*store)?;
     if a.place.store == ":memory:" {
         let _ = store.install(&site, &domain.facts, 0)?;
     }

@@ -1,5 +1,6 @@
 //! `duologue serve`: conversations over HTTP.
 
+use std::io::Write;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -96,25 +97,31 @@ pub fn run(a: &Arguments) -> Result<bool, Failure> {
         hosts: a.host.clone(),
         origins: a.allow_origin.clone(),
         proxy: a.behind_proxy,
+        #[cfg(feature = "otel")]
+        traces: crate::serve::traces::Collector::from_env(|name| std::env::var(name).ok()),
         ..usual
     };
     let service = Service::new(engine, keys, config)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let ready = |at: SocketAddr| {
-        println!("listening on http://{at}");
+        say(&format!("listening on http://{at}"));
         for (role, token) in &tokens {
-            println!("token for {role}, for a day: {token}");
+            say(&format!("token for {role}, for a day: {token}"));
         }
         // The part after # stays in the browser; the console keeps it and opens the other side with it.
-        if let Some((role, token)) = tokens.first() {
-            println!("console, with {role}'s side: http://{at}/#token={token}");
-        } else {
-            println!("console: http://{at}/");
+        match tokens.first() {
+            Some((role, token)) => say(&format!("console, with {role}'s side: http://{at}/#token={token}")),
+            None => say(&format!("console: http://{at}/")),
         }
     };
     let finished = runtime.block_on(serve(service, ready, asked_to_end()))?;
-    println!("{}", if finished { "ended" } else { "ended; some requests did not finish in time and can be sent again" });
+    say(if finished { "ended" } else { "ended; some requests did not finish in time and can be sent again" });
     Ok(true)
+}
+
+/// A line for whoever started the service. It serves on when nobody reads it any more.
+fn say(line: &str) {
+    let _ = writeln!(std::io::stdout(), "{line}");
 }
 
 /// Ctrl-C, or the signal by which systems end a service.

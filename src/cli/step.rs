@@ -142,15 +142,22 @@ fn answer(engine: &Engine, line: &Line, place: &lines::Place<'_>, why: bool) -> 
     if line.session.trim().is_empty() {
         return error("bad_line", "a turn needs a `session`");
     }
+    // Where everybody has the same role, nobody needs to say so.
+    let mut roles = engine.domain().rules.keys();
+    let role = match (roles.next(), roles.next()) {
+        _ if !line.role.is_empty() => &line.role,
+        (Some(only), None) => &**only,
+        (_, _) => return error("bad_line", &format!("a turn needs a `role`: {}", engine.domain().roles())),
+    };
     if engine.domain().program.as_ref().is_some_and(|p| p.walks()) && line.predicates.is_none() {
-        return of_agents(engine, &key, line, place, why);
+        return of_agents(engine, &key, role, line, place, why);
     }
     if line.decisions.is_some() || line.silent_s.is_some() {
         return error("bad_line", "`decisions` and `silent_s` are for agents: use --agents PATH");
     }
     if line.resume {
         place.enter();
-        return match engine.resume(&key, &line.role) {
+        return match engine.resume(&key, role) {
             Ok(record) => record.map_or_else(|| json!({ "resumed": false }), |r| shown(&r, engine, why)),
             Err(e) => json!({ "error": { "code": "turn", "message": e.to_string() }, "text": e.polite() }),
         };
@@ -160,14 +167,13 @@ fn answer(engine: &Engine, line: &Line, place: &lines::Place<'_>, why: bool) -> 
         (None, Some(t)) => Said::Text(t),
         _ => return error("bad_line", "a turn has either `predicates` or `text`"),
     };
-    match engine.turn_through(place, &key, &line.role, &said, line.request.as_deref()) {
+    match engine.turn_through(place, &key, role, &said, line.request.as_deref()) {
         Ok(record) => shown(&record, engine, why),
         Err(e) => json!({ "error": { "code": "turn", "message": e.to_string() }, "text": e.polite() }),
     }
 }
 
-fn of_agents(engine: &Engine, key: &SessionKey, line: &Line, place: &lines::Place<'_>, why: bool) -> Value {
-    let role = if line.role.is_empty() { SPEAKER } else { &line.role };
+fn of_agents(engine: &Engine, key: &SessionKey, role: &str, line: &Line, place: &lines::Place<'_>, why: bool) -> Value {
     let text = line.text.as_deref();
     if !line.resume && text.is_none() == line.silent_s.is_none() {
         return error("bad_line", "a turn has either `text` or `silent_s`");

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::common::{Failure, Place};
 use crate::facts::{self, CommitRule, Receipt, SessionKey, Store, verify_log};
 use crate::term::Atom;
+use crate::turn::Engine;
 
 /// Arguments of `store`.
 #[derive(clap::Args)]
@@ -123,6 +124,7 @@ fn copy(from: &dyn Store, to: &dyn Store) -> Result<bool, Failure> {
 
 fn close(place: &Place, site: &str, session: Option<&str>, idle: Option<u32>) -> Result<bool, Failure> {
     let store = open(place)?;
+    let engine = Engine::new(place.load()?, store.clone()).with_options(place.options());
     let now = place.options().clock.now();
     let mut closed = 0;
     for s in store.sessions(site)?.into_iter().filter(|s| s.ended_at.is_none()) {
@@ -135,8 +137,11 @@ fn close(place: &Place, site: &str, session: Option<&str>, idle: Option<u32>) ->
             }
             (None, None) => false,
         };
-        if meant && let Some(receipt) = store.close(&key, now)? {
+        if meant && let Some((receipt, refused)) = engine.close(&key, now).map_err(Failure::told)? {
             closed += 1;
+            for r in refused {
+                println!("{site}: left out of the kb: {} (by {})", r.change, r.session);
+            }
             println!("{site} {} #{} ended after {} turns{}", s.session, s.epoch, s.turn, version(&receipt));
         }
     }
@@ -155,7 +160,14 @@ fn rebase(place: &Place, site: &str) -> Result<bool, Failure> {
     // What the site settled for itself stays, unless something else is settled now.
     let has: Vec<Atom> = store.kb_facts(site)?.into_iter().map(|f| f.atom).collect();
     let files = domain.ontology.with_settings(&domain.facts, &domain.settled, &has);
-    let receipt = store.rebase(site, &files, place.options().clock.now())?;
+    let now = place.options().clock.now();
+    let broken = Engine::new(domain, store.clone()).breaks(site, &files, now).map_err(Failure::told)?;
+    if !broken.is_empty() {
+        let broken: Vec<String> = broken.iter().map(|a| format!("\n  {a}")).collect();
+        let why = "the domain's files and what managers changed do not go together, so nothing was brought in";
+        return Err(Failure::Other(format!("{site}: {why}:{}\nMend the files, or let a manager take back what is in their way.", broken.concat())));
+    }
+    let receipt = store.rebase(site, &files, now)?;
     let changes = store.log(site, receipt.seq.saturating_sub(1), 1)?.first().map_or(0, |e| e.changes.len());
     match (changes, receipt.kb_changed) {
         (0, _) => println!("{site}: the domain's files say what they said before"),

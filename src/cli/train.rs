@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::common::{Failure, Place, read};
-use crate::domain::ends::{examples_file, model_file};
+use crate::domain::ends::{examples_file, held_out_file, model_file};
 use crate::eval::learn::{Fold, Folds, cross_validate, expressible, learn};
 use crate::eval::nlu::{self, Case};
 use crate::ontology::Shape;
@@ -62,8 +62,13 @@ pub fn run(a: &Arguments) -> Result<bool, Failure> {
         let text = domain.files.read(&file).ok_or_else(|| Failure::Other(format!("there is no {file}; give --root or files of cases")))?;
         texts.push((file, text));
     }
+    let mut held_out = vec![];
+    if let Some(text) = domain.files.read(&held_out_file(&name)).filter(|_| a.files.is_empty()) {
+        held_out = cases(&text, &held_out_file(&name), &domain.ontology.view)?;
+        texts.push((held_out_file(&name), text));
+    }
     let mut all = vec![];
-    for (name, text) in &texts {
+    for (name, text) in texts.iter().filter(|t| t.0 != held_out_file(&name)) {
         all.extend(cases(text, name, &domain.ontology.view)?);
     }
     if let Some(folds) = &a.folds {
@@ -74,7 +79,8 @@ pub fn run(a: &Arguments) -> Result<bool, Failure> {
         }
         return Ok(true);
     }
-    let learned = learn(&translator, all.iter(), fingerprint(texts.iter().map(|t| t.1.as_str())));
+    let source = fingerprint(texts.iter().map(|t| t.1.as_str()));
+    let learned = learn(&translator, all.iter(), &held_out, source);
     let written = learned.to_text();
     let taught = translator.with_learned(learned.clone());
     print_model(&learned, &written, all.len(), expressible(&taught, &all));

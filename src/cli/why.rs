@@ -43,7 +43,7 @@ pub fn run(a: &Arguments) -> Result<bool, Failure> {
     }
     let store = facts::open_store(&a.place.store, a.place.rule())?;
     let domain = a.place.load()?;
-    let site = a.place.site(a.site.as_deref(), &domain);
+    let site = a.place.site_in(a.site.as_deref(), &domain, &*store)?;
     let sessions = store.sessions(&site)?;
     if sessions.is_empty() {
         let sites = store.sites()?.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");

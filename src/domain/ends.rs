@@ -26,6 +26,11 @@ pub fn examples_file(domain: &str) -> String {
     format!("kb/{domain}/examples.jsonl")
 }
 
+/// Labelled utterances that nothing else is learned from: how far readings can be trusted is fitted on them.
+pub fn held_out_file(domain: &str) -> String {
+    format!("kb/{domain}/held_out.jsonl")
+}
+
 /// A domain's learned model.
 pub fn model_file(domain: &str) -> String {
     format!("kb/{domain}/model.txt")
@@ -40,6 +45,8 @@ pub fn damaged_model(domain: &str) -> Diagnostic {
 /// Whether the learned model is missing or comes from other examples than those beside it.
 pub fn stale_model(files: &super::Files, domain: &str) -> Option<Diagnostic> {
     let examples = files.read(&examples_file(domain))?;
+    let held_out = files.read(&held_out_file(domain));
+    let texts = || std::iter::once(examples.as_str()).chain(held_out.as_deref());
     let wrong = |message: &str| {
         let d = Diagnostic::warning("U004", Source::new(&model_file(domain), "").origin(0..0), message);
         Some(d.help(format!("`duologue train --domain {domain} --root .` makes it anew")))
@@ -47,7 +54,7 @@ pub fn stale_model(files: &super::Files, domain: &str) -> Option<Diagnostic> {
     let Some(text) = files.read(&model_file(domain)) else { return wrong("there are examples, but nothing was learned from them") };
     match Learned::from_text(&text) {
         None => Some(damaged_model(domain)),
-        Some(m) if m.source != fingerprint(std::iter::once(examples.as_str())) => wrong("the learned model comes from other examples than those beside it"),
+        Some(m) if m.source != fingerprint(texts()) => wrong("the learned model comes from other examples than those beside it"),
         Some(_) => None,
     }
 }

@@ -1,8 +1,11 @@
 //! Where a domain's files come from: a folder with kb/, rules/ and prompts/, or the binary itself.
 
 use std::collections::BTreeSet;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+use flate2::read::DeflateDecoder;
 
 /// Files by name relative to the root, such as `kb/drive_thru/ontology.yaml`. Cheap to clone.
 #[derive(Clone, Debug, Default)]
@@ -10,7 +13,8 @@ pub struct Files {
     folder: Option<Arc<PathBuf>>,
 }
 
-static BUILT_IN: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/files.rs"));
+/// Each packed, as the build script leaves it.
+static BUILT_IN: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/files.rs"));
 
 impl Files {
     /// The files in the binary.
@@ -29,7 +33,11 @@ impl Files {
             return None;
         }
         let own = self.folder.as_ref().and_then(|f| std::fs::read(f.join(name)).ok()).map(|b| String::from_utf8_lossy(&b).into_owned());
-        own.or_else(|| BUILT_IN.iter().find(|(n, _)| *n == name).map(|(_, text)| (*text).to_owned()))
+        own.or_else(|| {
+            let (_, packed) = BUILT_IN.iter().find(|(n, _)| *n == name)?;
+            let mut text = String::new();
+            DeflateDecoder::new(*packed).read_to_string(&mut text).ok().map(|_| text)
+        })
     }
 
     /// The names directly in a folder (`kb/drive_thru/`) that end so, sorted. A folder of one's own hides the built-in one.

@@ -64,7 +64,7 @@ pub struct Dialogue {
 
 impl Dialogue {
     /// Whether predicates cannot take it.
-    fn only_words(&self) -> bool {
+    pub fn only_words(&self) -> bool {
         self.words || self.steps.iter().all(|s| s.parsed.is_empty() && !s.say.is_empty())
     }
 }

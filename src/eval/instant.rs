@@ -93,6 +93,6 @@ fn said(turn: &str) -> String {
         return serde_json::from_str::<String>(draft).unwrap_or_default();
     }
     // Examples with names in the speaker's own words fit their own utterance only.
-    let nearest = turn.lines().rev().filter_map(|l| l.rsplit_once(" → ")).map(|(_, json)| json).find(|json| !json.contains("\"said\""));
-    nearest.unwrap_or("{\"predicates\":[]}").to_owned()
+    let nearest = turn.lines().rev().filter_map(|l| l.rsplit_once(" → ")).map(|(_, json)| json).find(|json| !json.contains("said"));
+    format!("{{\"predicates\":{}}}", nearest.unwrap_or("[]"))
 }

@@ -29,12 +29,21 @@ pub struct Fold {
 
 /// Cases as the training takes them.
 pub fn utterances<'c>(cases: impl Iterator<Item = &'c Case>) -> Vec<Utterance> {
-    cases.map(|c| Utterance { context: c.context.clone(), text: c.text.clone(), gold: c.gold.clone(), asks: c.asks.clone(), weight: c.weight }).collect()
+    cases
+        .map(|c| Utterance {
+            context: c.context.clone(),
+            text: c.text.clone(),
+            gold: c.gold.clone(),
+            asks: c.asks.clone(),
+            also: c.also.clone(),
+            weight: c.weight,
+        })
+        .collect()
 }
 
-/// Learns from cases.
-pub fn learn<'c>(translator: &Embedded, cases: impl Iterator<Item = &'c Case>, source: u64) -> Learned {
-    train(translator, &utterances(cases), source)
+/// Learns from cases; how far it can be trusted, from those held out.
+pub fn learn<'c>(translator: &Embedded, cases: impl Iterator<Item = &'c Case>, held_out: &[Case], source: u64) -> Learned {
+    train(translator, &utterances(cases), &utterances(held_out.iter()), source)
 }
 
 /// Cross-validates: each fold is read by a translator that learned from all others. Folds are worked on side by side.
@@ -53,7 +62,7 @@ pub fn cross_validate(translator: &Embedded, cases: &[Case], folds: Folds, only:
         let mut done = vec![];
         while let Some(name) = names.get(next.fetch_add(1, Ordering::Relaxed)) {
             let others = parts.iter().filter(|(n, _)| n != name).flat_map(|(_, c)| c.iter().copied());
-            let learned = translator.with_learned(learn(translator, others, 0));
+            let learned = translator.with_learned(learn(translator, others, &[], 0));
             let held: Vec<Case> = parts.get(*name).into_iter().flatten().map(|c| (*c).clone()).collect();
             done.push(Fold { name: (*name).clone(), without: evaluate(translator, &held), with: evaluate(&learned, &held) });
         }

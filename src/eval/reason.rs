@@ -235,8 +235,8 @@ fn answered(engine: &Engine, source: &Source, item: &Item, how: Reasoner, audite
                     // What later lines correct or take back is still so.
                     let so_far = q.after.and_then(|a| item.text.get(..a)).map(|lines| Theory { given: whole.given.clone(), ..reader.tell(lines) });
                     let theory = so_far.unwrap_or_else(|| whole.clone());
-                    let question = Some(reader.ask(&theory, &q.ask, &q.options));
-                    vec![Ok(Read { theory, question, ..Read::default() })]
+                    let asked = reader.asks(&theory, &q.ask, &q.options).into_iter();
+                    asked.map(|question| Ok(Read { theory: theory.clone(), question: Some(question), ..Read::default() })).collect()
                 }
                 Source::Given(all, reader) => vec![match all.get(&(item.id.clone(), q.n)) {
                     Some(g) if g.program.is_empty() => Ok(given::formulas(&g.premises, &g.conclusion)),
@@ -255,7 +255,7 @@ fn answered(engine: &Engine, source: &Source, item: &Item, how: Reasoner, audite
                 }
                 Err(why) => (Read::default(), Answer::none(Status::Unread, why)),
             });
-            let (read, answer) = parses::elected(found.collect());
+            let (read, answer) = if reader.is_some() { parses::settled(found) } else { parses::elected(found.collect()) };
             let unread = if answer.status == Status::Unread { unread(&read) } else { vec![] };
             let time = began.elapsed() + reading;
             let question = read.question.as_ref().filter(|_| audited(n));

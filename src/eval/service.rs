@@ -3,7 +3,7 @@
 //!
 //! A turn's time is counted from when it was due, not from when it was sent, so that a service that stands still is seen to.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
@@ -22,6 +22,10 @@ use super::instant;
 const LONGEST: u64 = 3_600_000_000;
 /// Turns at once while the capacity is looked for.
 const AT_ONCE: usize = 16;
+/// How long it is looked for.
+const LOOKING: Duration = Duration::from_secs(15);
+/// How often what goes on is told.
+const TELLING: Duration = Duration::from_secs(10);
 /// Sessions opened at once.
 const OPENING: usize = 32;
 
@@ -95,12 +99,17 @@ impl Service {
         let mut command = Command::new(&load.program);
         command.args(["serve", "--address", "127.0.0.1:0", "--site", &load.site]).args(&load.arguments);
         command.env_remove("DUOLOGUE_MODEL").env_remove("DUOLOGUE_MODEL_CONFIG");
+        let mut config = String::new();
         if let Some(delay) = load.model {
             let model = instant::Instant::slow(delay).map_err(|e| e.to_string())?;
-            command.env("DUOLOGUE_MODEL", "slow").env("DUOLOGUE_MODEL_API", "openai").env("DUOLOGUE_MODEL_URL", model.url());
-            command.args(["--understanding", "llm"]);
+            // All may ask at once: what is measured is the service, not its patience with a model.
+            config = json!({ "model": "slow", "api": "openai", "base_url": model.url(), "limits": { "concurrency": load.sessions.max(1) } }).to_string();
+            command.args(["--understanding", "llm", "--model", "/dev/stdin"]);
         }
-        let mut child = command.stdout(Stdio::piped()).spawn().map_err(|e| format!("cannot start `{}`: {e}", load.program.display()))?;
+        let spawned = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
+        let mut child = spawned.map_err(|e| format!("cannot start `{}`: {e}", load.program.display()))?;
+        // Dropped, it ends: a program that reads it waits for no more.
+        child.stdin.take().map_or(Ok(()), |mut stdin| stdin.write_all(config.as_bytes())).map_err(|e| e.to_string())?;
         let mut lines = child.stdout.take().map(BufReader::new).into_iter().flat_map(BufRead::lines).map_while(Result::ok);
         let address = lines.find_map(|line| line.strip_prefix("listening on ").map(str::to_owned));
         match address {
@@ -197,16 +206,20 @@ pub async fn measure(load: &Load, progress: &mut dyn FnMut(&str)) -> Result<Meas
     let (all_at_once, capacity) = match load.model {
         Some(_) => (Some(at_once(&client, load.sessions).await?), None),
         None if load.rate.is_some() => (None, None),
-        None => (None, Some(capacity(&client, (load.turns / 5).clamp(200, 5000)).await?)),
+        None => {
+            progress(&format!("looking for the capacity for {} s", LOOKING.as_secs()));
+            (None, Some(capacity(&client).await?))
+        }
     };
     let rate = load.rate.or(capacity.map(|c| c * 0.6)).unwrap_or(100.0).max(0.1);
-    progress(&format!("{} turns at {rate:.0} a second", load.turns));
+    progress(&format!("{} turns at {rate:.0} a second: {:.0} s", load.turns, load.turns as f64 / rate));
     let sender = client.clone();
-    let (turns, errors) = open_loop(load.turns, rate, move |at| {
+    let send = move |at| {
         let client = sender.clone();
         async move { client.turn(at).await }
-    })
-    .await?;
+    };
+    let (turns, errors) = open_loop(load.turns, rate, progress, send).await?;
+    progress("the same client against a handler that does nothing");
     let empty = empty(&http, load.turns.min(10_000), rate).await?;
     let memory_kib = [before, open, service.memory("VmHWM:")];
     let kib_a_session = open.saturating_sub(before) as f64 / load.sessions.max(1) as f64;
@@ -214,47 +227,47 @@ pub async fn measure(load: &Load, progress: &mut dyn FnMut(&str)) -> Result<Meas
 }
 
 /// Turns a second when the next one is sent as soon as one is answered.
-async fn capacity(client: &Arc<Client>, turns: usize) -> Result<f64, String> {
-    let next = Arc::new(AtomicUsize::new(0));
-    let begun = Instant::now();
+async fn capacity(client: &Arc<Client>) -> Result<f64, String> {
+    let (next, begun) = (Arc::new(AtomicUsize::new(0)), Instant::now());
     let workers = (0..AT_ONCE).map(|_| {
         let (client, next) = (client.clone(), next.clone());
         tokio::spawn(async move {
-            loop {
-                let at = next.fetch_add(1, Ordering::Relaxed);
-                if at >= turns {
-                    return Ok::<(), String>(());
-                }
-                client.turn(at).await?;
+            while begun.elapsed() < LOOKING {
+                client.turn(next.fetch_add(1, Ordering::Relaxed)).await?;
             }
+            Ok::<(), String>(())
         })
     });
     for worker in join_all(workers).await {
         worker.map_err(|e| e.to_string())??;
     }
-    Ok(turns as f64 / begun.elapsed().as_secs_f64().max(f64::EPSILON))
+    Ok(next.load(Ordering::Relaxed) as f64 / begun.elapsed().as_secs_f64().max(f64::EPSILON))
 }
 
 /// Every conversation takes a turn at the same moment.
 async fn at_once(client: &Arc<Client>, sessions: usize) -> Result<Times, String> {
-    let rate = f64::INFINITY;
     let sender = client.clone();
-    let (times, errors) = open_loop(sessions, rate, move |at| {
+    let send = move |at| {
         let client = sender.clone();
         async move { client.turn(at).await }
-    })
-    .await?;
+    };
+    let (times, errors) = open_loop(sessions, f64::INFINITY, &mut |_| {}, send).await?;
     if errors.is_empty() { Ok(times) } else { Err(format!("{errors:?}")) }
 }
 
 /// Sends each request when it is due, and counts from then.
-async fn open_loop<F>(n: usize, rate: f64, send: impl Fn(usize) -> F) -> Result<(Times, Vec<(String, usize)>), String>
+async fn open_loop<F>(n: usize, rate: f64, progress: &mut dyn FnMut(&str), send: impl Fn(usize) -> F) -> Result<(Times, Vec<(String, usize)>), String>
 where
     F: Future<Output = Result<(), String>> + Send + 'static,
 {
     let begun = tokio::time::Instant::now();
-    let mut sent = Vec::with_capacity(n);
+    let (mut sent, mut told_at) = (Vec::with_capacity(n), begun);
     for at in 0..n {
+        if told_at.elapsed() > TELLING {
+            told_at = tokio::time::Instant::now();
+            let open = sent.iter().filter(|s: &&tokio::task::JoinHandle<_>| !s.is_finished()).count();
+            progress(&format!("{at} of {n} sent, {open} of them not answered yet"));
+        }
         let due = begun + Duration::from_secs_f64(if rate.is_finite() { at as f64 / rate } else { 0.0 });
         tokio::time::sleep_until(due).await;
         let request = send(at);
@@ -279,7 +292,7 @@ async fn empty(http: &reqwest::Client, n: usize, rate: f64) -> Result<Times, Str
     let nothing = axum::Router::new().route("/", axum::routing::post(|_: axum::body::Bytes| async { "{}" }));
     let serving = tokio::spawn(async move { axum::serve(listener, nothing).await });
     let http = http.clone();
-    let (times, errors) = open_loop(n, rate, move |_| {
+    let (times, errors) = open_loop(n, rate, &mut |_| {}, move |_| {
         let sent = http.post(&address).json(&json!({ "text": "nothing" })).send();
         async move { sent.await.map(|_| ()).map_err(|e| e.to_string()) }
     })

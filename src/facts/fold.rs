@@ -79,6 +79,7 @@ impl SiteState {
                     life.info.ended_at = Some(entry.at);
                     life.staged.clear();
                 }
+                self.pending.extend(entry.changes.iter().map(|c| (c.clone(), domain_provenance(entry.at))));
             }
         }
         if entry.applied {

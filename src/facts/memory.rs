@@ -65,6 +65,15 @@ impl Site {
         Ok(Opened { facts: life.map(|l| l.facts.iter().map(fact).collect()).unwrap_or_default(), ..opened })
     }
 
+    /// What the site knows before a commit that stands on what was read.
+    fn standing(&self, rule: CommitRule, key: &SessionKey, read: Option<Revision>) -> Standing<'_> {
+        let state = &self.state;
+        let latest = state.latest(&key.session);
+        let pending = read.and_then(|r| r.pending).map(|_| Pending::of(state.kb_head, &state.collected()));
+        let last_one = rules::last_one(rule, state.any_open(latest.map(|l| (&*l.session, l.epoch))));
+        Standing { latest, kb_head: state.kb_head, shared_revision: state.shared_revision, pending, last_one }
+    }
+
     fn last_turn(&self, session: &str, epoch: u64) -> Option<&Entry> {
         self.log.iter().rfind(|e| e.turn().is_some_and(|t| *t.session == *session && t.epoch == epoch))
     }
@@ -142,11 +151,7 @@ impl Store for MemoryStore {
                 return Ok(Committed::Before(Box::new(before.clone())));
             }
             let id = (turn.key.session.clone(), turn.epoch);
-            let (kb_head, shared_revision) = (s.state.kb_head, s.state.shared_revision);
-            let pending = turn.read.and_then(|r| r.pending).map(|_| Pending::of(kb_head, &s.state.collected()));
-            let last_one = rules::last_one(self.rule, s.state.any_open(Some((&id.0, id.1))));
-            let standing = Standing { latest: s.state.latest(&id.0), kb_head, shared_revision, pending, last_one };
-            rules::admit(turn, standing)?;
+            rules::admit(turn, s.standing(self.rule, &turn.key, turn.read))?;
             let any_pending = !s.state.pending.is_empty() || (turn.ended && s.state.would_collect((&id.0, id.1), &changes));
             let any_open = !turn.ended || s.state.any_open(Some((&id.0, id.1)));
             let applied = rules::applies(self.rule, any_pending, any_open);
@@ -155,13 +160,13 @@ impl Store for MemoryStore {
         })
     }
 
-    fn close(&self, key: &SessionKey, at: i64) -> Result<Option<Receipt>> {
+    fn close(&self, key: &SessionKey, at: i64, changes: &[Change], read: Option<Revision>) -> Result<Option<Receipt>> {
+        let changes = canonical(changes);
         self.with(&key.site, |s| {
-            let Some(open) = s.state.latest(&key.session).filter(|i| i.ended_at.is_none()) else { return Ok(None) };
-            let epoch = open.epoch;
+            let Some(epoch) = rules::admit_end(key, read, s.standing(self.rule, key, read))? else { return Ok(None) };
             let any_open = s.state.any_open(Some((&key.session, epoch)));
-            let applied = rules::applies(self.rule, !s.state.pending.is_empty(), any_open);
-            Ok(Some(s.append(at, Cause::Close { session: key.session.clone(), epoch }, Vec::new(), applied)))
+            let applied = rules::applies(self.rule, !s.state.pending.is_empty() || !changes.is_empty(), any_open);
+            Ok(Some(s.append(at, Cause::Close { session: key.session.clone(), epoch }, changes, applied)))
         })
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::change::{Change, canonical};
-use super::{Cause, CommitRule, Entry, Opened, Overtaken, Pending, Result, SessionInfo, SessionKey, StoreError, TurnCommit};
+use super::{Cause, CommitRule, Entry, Opened, Overtaken, Pending, Result, Revision, SessionInfo, SessionKey, StoreError, TurnCommit};
 use crate::term::{Atom, Name};
 
 /// Longest site, session, role or request name, in bytes.
@@ -62,11 +62,29 @@ pub fn admit(turn: &TurnCommit, standing: Standing<'_>) -> Result<bool> {
     if turn.kb_version != version {
         return stale(Overtaken::Kb { given: turn.kb_version, current: version });
     }
-    match &turn.read {
-        Some(read) if read.shared != standing.shared_revision => stale(Overtaken::Shared { given: read.shared, current: standing.shared_revision }),
-        Some(read) if read.pending.is_some() && read.pending != standing.pending => stale(Overtaken::Pending),
-        Some(read) if read.last_one.is_some_and(|given| given != standing.last_one) => stale(Overtaken::Others),
-        _ => Ok(open.is_none()),
+    match turn.read.and_then(|read| overtaken(read, standing)) {
+        Some(by) => stale(by),
+        None => Ok(open.is_none()),
+    }
+}
+
+/// What of that which was read beside the session moved since.
+fn overtaken(read: Revision, standing: Standing<'_>) -> Option<Overtaken> {
+    if read.shared != standing.shared_revision {
+        return Some(Overtaken::Shared { given: read.shared, current: standing.shared_revision });
+    }
+    if read.pending.is_some() && read.pending != standing.pending {
+        return Some(Overtaken::Pending);
+    }
+    read.last_one.is_some_and(|given| given != standing.last_one).then_some(Overtaken::Others)
+}
+
+/// Checks the end of a session from outside; `None` if it is not open.
+pub fn admit_end(key: &SessionKey, read: Option<Revision>, standing: Standing<'_>) -> Result<Option<u64>> {
+    match (standing.latest.filter(|s| s.ended_at.is_none()), read.and_then(|read| overtaken(read, standing))) {
+        (None, _) => Ok(None),
+        (Some(_), Some(overtaken)) => Err(StoreError::Stale { session: key.session.clone(), overtaken }),
+        (Some(open), None) => Ok(Some(open.epoch)),
     }
 }
 

@@ -129,6 +129,16 @@ impl<D: Database> SqlStore<D> {
     }
 }
 
+/// What the site knows before a commit that stands on what was read.
+fn standing<'a>(tx: &Tx<'_>, key: &SessionKey, row: &SiteRow, latest: Option<&'a SessionInfo>, read: Option<Revision>) -> Result<Standing<'a>> {
+    let pending = match read.and_then(|r| r.pending) {
+        Some(_) => Some(Pending::of(row.kb_head, &rows::collected(tx.sql, &key.site)?)),
+        None => None,
+    };
+    let last_one = rules::last_one(tx.rule, rows::others_open(tx.sql, key)?);
+    Ok(Standing { latest, kb_head: row.kb_head, shared_revision: row.shared_revision, pending, last_one })
+}
+
 impl<D: Database> Store for SqlStore<D> {
     fn install(&self, site: &str, facts: &[Atom], at: i64) -> Result<Installed> {
         rules::check_name("site", site)?;
@@ -199,24 +209,20 @@ impl<D: Database> Store for SqlStore<D> {
                 return Ok(Committed::Before(Box::new(before)));
             }
             let latest = rows::latest(tx.sql, key)?;
-            let pending = match turn.read.and_then(|r| r.pending) {
-                Some(_) => Some(Pending::of(row.kb_head, &rows::collected(tx.sql, site)?)),
-                None => None,
-            };
-            let last_one = rules::last_one(tx.rule, rows::others_open(tx.sql, key)?);
-            let standing = Standing { latest: latest.as_ref(), kb_head: row.kb_head, shared_revision: row.shared_revision, pending, last_one };
-            let begins = rules::admit(turn, standing)?;
+            let begins = rules::admit(turn, standing(tx, key, row, latest.as_ref(), turn.read)?)?;
             let cause = Cause::Turn(turn.logged());
             tx.append(&Draft { site, row, at: turn.at, cause, changes, begins, applied: None }).map(Committed::Done)
         })
     }
 
-    fn close(&self, key: &SessionKey, at: i64) -> Result<Option<Receipt>> {
+    fn close(&self, key: &SessionKey, at: i64, changes: &[Change], read: Option<Revision>) -> Result<Option<Receipt>> {
+        let changes = canonical(changes);
         self.write_site(&key.site, |tx, row| {
             let latest = rows::latest(tx.sql, key)?;
-            let Some(open) = latest.filter(|s| s.ended_at.is_none()) else { return Ok(None) };
-            let cause = Cause::Close { session: open.session, epoch: open.epoch };
-            tx.append(&Draft { site: &key.site, row, at, cause, changes: Vec::new(), begins: false, applied: None }).map(Some)
+            let standing = standing(tx, key, row, latest.as_ref(), read)?;
+            let Some(epoch) = rules::admit_end(key, read, standing)? else { return Ok(None) };
+            let cause = Cause::Close { session: key.session.clone(), epoch };
+            tx.append(&Draft { site: &key.site, row, at, cause, changes: changes.clone(), begins: false, applied: None }).map(Some)
         })
     }
 

@@ -58,7 +58,7 @@ pub fn open(path: &Path, mica_root: Option<&Path>) -> Result<Reading, Diagnostic
     };
     let document = syntax::document(&root, &mut found);
     let tools = project.tools(&document, &mut found);
-    let config = config::read(&project, &mut found);
+    let config = config::read(&project, &tools, &mut found);
     let scope = Scope { document: &document, functions: &tools.functions, complete: tools.complete };
     names::check(scope, &mut found);
     functions::check(scope, &tools.files, &mut found);

@@ -77,8 +77,8 @@ pub fn closeness(said: &str, said_sound: &str, known: &str, known_sound: &str) -
     if distance > allowed {
         return 0.0;
     }
-    // Two slips in a word of six letters or fewer turn one word into another.
-    if distance == 2 && shorter <= 6 && !sounds_same {
+    // Two slips in a word of six letters or fewer turn one word into another, also where little of it is sounded: churro, cherry.
+    if distance == 2 && shorter <= 6 && (!sounds_same || said_sound.len() <= 2) {
         let same_end = said.chars().last() == known.chars().last();
         if shorter < 6 || !same_end {
             return 0.0;

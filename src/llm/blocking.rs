@@ -106,8 +106,8 @@ impl BlockingModel {
     }
 
     /// One exchange.
-    pub async fn ask(&self, request: ChatRequest) -> Result<ChatReply, ModelError> {
-        let (model, until) = (self.model.clone(), self.until);
+    pub async fn ask(&self, request: impl Into<Arc<ChatRequest>>) -> Result<ChatReply, ModelError> {
+        let (model, until, request) = (self.model.clone(), self.until, request.into());
         wait(async move { in_time(until, model.chat(&request)).await }).await
     }
 
@@ -128,8 +128,8 @@ impl BlockingModel {
     }
 
     /// One streamed exchange; `on_text` runs where this is awaited.
-    pub async fn streaming(&self, request: ChatRequest, on_text: OnPiece<'_>) -> Result<ChatReply, ModelError> {
-        let (model, until) = (self.model.clone(), self.until);
+    pub async fn streaming(&self, request: impl Into<Arc<ChatRequest>>, on_text: OnPiece<'_>) -> Result<ChatReply, ModelError> {
+        let (model, until, request) = (self.model.clone(), self.until, request.into());
         let (pieces, mut received) = mpsc::unbounded_channel::<String>();
         let exchange = network().map_err(|e| ModelError::Config(e.to_owned()))?.spawn(async move {
             // The receiver hangs up to stop the stream: the next piece then finds nobody.

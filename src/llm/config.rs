@@ -129,7 +129,7 @@ pub struct Limits {
     pub retries: u32,
     /// First pause before a retry, in milliseconds; it doubles, with jitter.
     pub backoff_ms: u64,
-    /// Exchanges in flight.
+    /// Exchanges in flight; further ones wait for a place. A server on one machine does one or a few at a time, a hosted one many.
     pub concurrency: usize,
     /// Failures in a row that open the circuit breaker.
     pub breaker_failures: u32,
@@ -152,7 +152,7 @@ impl Default for Limits {
             reply_tokens: 800,
             retries: 2,
             backoff_ms: 250,
-            concurrency: 8,
+            concurrency: 64,
             breaker_failures: 5,
             breaker_ms: 20_000,
             session_tokens: 0,

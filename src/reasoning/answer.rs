@@ -97,7 +97,7 @@ impl Engine {
             return Answer::none(Status::Undecided, format!("the profile's rules take no formula: line {} is one", t.line));
         }
         match decide(base, &facts(theory, Some(question), self.profile.semantics.contraposition), how, budget) {
-            Ok(outcome) => self.of_outcome(&outcome),
+            Ok(outcome) => self.of_outcome(&outcome, theory),
             Err(e @ ReasonError::OverBudget { .. }) => Answer::none(Status::OverBudget, e.to_string()),
             Err(e) => Answer::none(Status::Undecided, e.to_string()),
         }
@@ -123,10 +123,14 @@ impl Engine {
         })
     }
 
-    /// What the rules derived as the answer: `answer(Value)`, one or several, or `answer(Place,Value)` in order.
-    fn of_outcome(&self, outcome: &Outcome) -> Answer {
+    /// What the rules derived as the answer: `answer(Value)`, one or several in the order in which they were told of, or
+    /// `answer(Place,Value)` in order.
+    fn of_outcome(&self, outcome: &Outcome, theory: &Theory) -> Answer {
         let mut found: Vec<(&Term, &Atom)> = outcome.shown().iter().filter(|a| &*a.name == "answer").filter_map(|a| Some((a.args.first()?, a))).collect();
         found.sort();
+        if found.iter().all(|(_, a)| a.args.len() == 1) {
+            found.sort_by_cached_key(|(value, _)| theory.mentioned(value));
+        }
         if found.is_empty() {
             return Answer::none(Status::Undecided, "no rule of the profile answers this");
         }

@@ -11,7 +11,7 @@ use crate::term::{Atom, Name, Term};
 /// The sort of places.
 const PLACES: &str = "place";
 
-/// Turns what was told of a row (`row(Thing)`, `before(A,B)`, `next_before(A,B)`, `nth(A,N)`, `nth_last(A,N)`) into formulas, if there is a row.
+/// Turns what was told of a row (`lined_up(Thing)`, `before(A,B)`, `next_before(A,B)`, `nth(A,N)`, `nth_last(A,N)`) into formulas, if there is a row.
 pub fn arrange(theory: &mut Theory) {
     assign(theory);
     in_a_row(theory);
@@ -33,6 +33,17 @@ fn assign(theory: &mut Theory) {
         return;
     }
     let values: Vec<(String, String)> = theory.told.iter().filter_map(|t| said::<2>(&t.reading, "value").map(|[k, t]| (identifier(k), t.to_owned()))).collect();
+    theory.values.clone_from(&values);
+    let named = std::mem::take(&mut theory.told);
+    theory.told = named
+        .into_iter()
+        .map(|mut t| {
+            if let Reading::Fact(l) = &mut t.reading {
+                theory.name_values(l);
+            }
+            t
+        })
+        .collect();
     // To have one of the kind is to do to it what all of them do to one.
     for t in &mut theory.told {
         if let Reading::Fact(l) = &mut t.reading
@@ -56,7 +67,9 @@ fn assign(theory: &mut Theory) {
             t.reading = Reading::Formula(for_all(&["T"], Formula::Iff(Box::new(holds(&k, &["T"])), Box::new(Formula::Or(all)))));
             return listed.insert(k);
         } else if let Some([v, k]) = said::<2>(&t.reading, "different") {
-            let (v, k) = (identifier(v), identifier(k));
+            let v = identifier(v);
+            // `the same one`: of the kind that it is done to.
+            let k = who.iter().find(|(_, verb, _)| *verb == v && k == "one").map_or_else(|| identifier(k), |(.., kind)| kind.clone());
             let people: Vec<&String> = who.iter().filter(|(_, verb, _)| *verb == v).map(|(x, ..)| x).collect();
             let pairs = people.iter().enumerate().flat_map(|(n, x)| people.iter().skip(n + 1).map(move |y| (*x, *y)));
             let apart = |(x, y): (&String, &String)| Formula::And(vec![holds(&k, &["T"]), holds(&v, &[x, "T"]), holds(&v, &[y, "T"])]).negated();
@@ -92,7 +105,7 @@ fn for_all(names: &[&str], f: Formula) -> Formula {
 
 fn in_a_row(theory: &mut Theory) {
     let of_row = |r: &Reading| match r {
-        Reading::Fact(l) if &*l.atom.name == "row" => l.atom.args.first().cloned(),
+        Reading::Fact(l) if &*l.atom.name == "lined_up" => l.atom.args.first().cloned(),
         _ => None,
     };
     let mut things: Vec<Term> = Vec::new();

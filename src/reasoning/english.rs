@@ -59,8 +59,14 @@ pub enum Uttered {
     Said(Term),
 }
 
+/// How many further readings of a question are looked at.
+const MOST_READINGS: usize = 4;
+
 /// How many sentences are remembered.
 const KEPT: usize = 20_000;
+
+/// What modules know of that nobody needs to have told.
+const MODULES: [&str; 7] = ["in", "has", "before", "next_before", "nth", "nth_last", "middle"];
 
 /// The connectives that `logic` reads; any other meaning is a fact of a module.
 const CONNECTIVES: [&str; 7] = ["if", "if_after", "unless", "usually", "and", "or", "say"];
@@ -114,13 +120,24 @@ impl Reader {
 
     fn line(&self, line: usize, text: &str, theory: &mut Theory, context: &mut Context) {
         for s in sentences(text) {
-            let (how, said) = self.told(&s, context).unwrap_or_else(|why| (How::Say, vec![Reading::Unread(format!("{}{why}", s.text))]));
+            if let Some(Term::Fun(f, args)) = self.parse("said", &s)
+                && &*f == "forget_of"
+            {
+                let name = args.first().and_then(logic::name_of).unwrap_or_default();
+                theory.told.retain(|t| !t.reading.speaks_of(&context.named(name), &logic::identifier(name)));
+                continue;
+            }
+            let (how, mut said) = self.told(&s, context).unwrap_or_else(|why| (How::Say, vec![Reading::Unread(format!("{}{why}", s.text))]));
             // What is taken back is as if it had never been said; what corrects takes its opposite back.
             let back = match &how {
                 How::Say => vec![],
                 How::Forget => said.clone(),
-                How::Correct => context.corrected(&said),
-                How::Amend(old) => vec![Reading::Fact(old.clone())],
+                How::Correct => self.corrected(context, &mut said),
+                How::Amend(old) => {
+                    let back = vec![Reading::Fact(old.clone())];
+                    deny(&back, &mut said);
+                    back
+                }
             };
             context.keep(&said);
             theory.told.retain(|t| !back.contains(&t.reading));
@@ -131,13 +148,16 @@ impl Reader {
 
     /// What a sentence tells, and how; `Err` says what about it is not understood, if anything of it is.
     fn told(&self, s: &Sentence, context: &mut Context) -> Result<(How, Vec<Reading>), String> {
-        let m = match self.parse("told", s).ok_or_else(String::new)? {
+        let said = self.parse("told", s).or_else(|| self.grammar.following("told", &context.before, &s.words));
+        context.before.clone_from(&s.words);
+        let m = match said.ok_or_else(String::new)? {
             // `Sorry, I meant …` says once that something was wrong.
             Term::Fun(f, mut args) if &*f == "correct" && matches!(args.as_slice(), [Term::Fun(g, _)] if &**g == "amend") => args.remove(0),
             m => m,
         };
         let (how, m) = match &m {
             Term::Fun(f, args) if args.len() == 1 && &**f == "forget" => (How::Forget, args.first().unwrap_or(&m)),
+            Term::Const(c) if &**c == "forget_last" => return Ok((How::Forget, context.latest())),
             Term::Fun(f, args) if args.len() == 1 && &**f == "correct" => (How::Correct, args.first().unwrap_or(&m)),
             // Of the fact before, the last thing is another one.
             Term::Fun(f, args) if args.len() == 1 && &**f == "amend" => {
@@ -163,7 +183,7 @@ impl Reader {
                 });
                 return Ok(Uttered::Supposed(restate::tail(&self.grammar, s, said), readings, asked));
             }
-            Some(Term::Fun(f, args)) if &*f == "known_of" => {
+            Some(Term::Fun(f, args)) if matches!(&*f, "known_of" | "forget_of") => {
                 let name = args.first().and_then(logic::name_of).ok_or_else(|| unread(String::new()))?;
                 let kind = Term::constant(&logic::identifier(name));
                 return Ok(Uttered::Said(Term::Fun(f, vec![Term::string(&context.named(name)), kind])));
@@ -172,7 +192,7 @@ impl Reader {
             None => {}
         }
         let told = if s.asks { Err(String::new()) } else { self.told(s, context) };
-        let (how, said) = match told {
+        let (how, mut said) = match told {
             Ok(t) => t,
             Err(why) if !why.is_empty() => return Err(unread(why)),
             Err(_) => {
@@ -199,9 +219,13 @@ impl Reader {
         Ok(match how {
             How::Say => Uttered::Told(restate::line(s, &said), said),
             How::Forget => Uttered::Forgotten(said),
-            How::Amend(old) => Uttered::Corrected(restate::line(s, &said), said, vec![Reading::Fact(old)]),
+            How::Amend(old) => {
+                let (words, back) = (restate::line(s, &said), vec![Reading::Fact(old)]);
+                deny(&back, &mut said);
+                Uttered::Corrected(words, said, back)
+            }
             How::Correct => {
-                let back = context.corrected(&said);
+                let back = self.corrected(context, &mut said);
                 let inner = self.parse("told", s).and_then(|m| if let Term::Fun(_, args) = m { args.into_iter().next() } else { None });
                 Uttered::Corrected(inner.map_or_else(|| s.text.clone(), |m| restate::tail(&self.grammar, s, &m)), said, back)
             }
@@ -210,24 +234,49 @@ impl Reader {
 
     /// What a question asks after that was told.
     pub fn ask(&self, theory: &Theory, ask: &str, options: &[String]) -> Question {
+        self.asks(theory, ask, options).swap_remove(0)
+    }
+
+    /// What a question may ask after that was told, what it most likely asks first; never nothing.
+    pub fn asks(&self, theory: &Theory, ask: &str, options: &[String]) -> Vec<Question> {
+        let question = |(form, goal)| Question { text: ask.to_owned(), form, goal };
         let mut context = Context::of(theory);
-        let (mut form, mut goal) = (Form::Truth, Goal::Unread(ask.to_owned()));
-        if let Some(s) = sentences(ask).last() {
+        let mut found: Vec<(Form, Goal)> = Vec::new();
+        let spoken = sentences(ask);
+        if let Some(s) = spoken.last() {
             let stated = if s.asks { None } else { self.parse("told", s).map(claimed) };
             // Where what was told leaves choices, only what speaks of statements can be looked up in all of them.
             let formal = theory.told.iter().any(|t| matches!(t.reading, Reading::Formula(_)));
             let asked = self.asked(s, &context);
-            let mut found: Vec<(Form, Goal)> =
-                asked.iter().chain(&stated).take(if formal { usize::MAX } else { 1 }).map(|m| logic::question(m, &mut context, ask)).collect();
-            found.sort_by_key(|(_, g)| !matches!(g, Goal::Literals(_) | Goal::Formula(_)));
-            (form, goal) = found.into_iter().next().unwrap_or_else(|| (Form::Truth, Goal::Unread(s.text.clone())));
+            found.extend(asked.iter().chain(&stated).map(|m| logic::question(m, &mut context, ask)));
+            let whole = found.first().and_then(|(f, g)| if let Goal::Literals(ls) = g { Some((f.clone(), logic::compound(ls)?)) } else { None });
+            found.extend(whole.map(|(f, l)| (f, Goal::Literals(vec![l]))));
+            // What nobody ever said of anybody is hardly asked where the words can ask for what was said; of what must be, a puzzle is asked.
+            let told = theory.predicates();
+            let of_module = |ls: &[Literal]| ls.iter().all(|l| MODULES.contains(&&*l.atom.name));
+            let rank = |(form, goal): &(Form, Goal)| match goal {
+                Goal::Literals(ls) if matches!(form, Form::Need(_)) && !formal && !of_module(ls) => 3,
+                Goal::Literals(ls) if of_module(ls) || ls.iter().all(|l| told.contains(&l.atom.name)) => 0,
+                Goal::Formula(_) => 0,
+                Goal::Asked(_) if formal => 1,
+                _ => 2,
+            };
+            if formal || found.first().is_some_and(|f| rank(f) > 1 && matches!(f.1, Goal::Literals(_))) {
+                found.sort_by_key(rank);
+            }
+            for l in found.iter_mut().filter_map(|(_, g)| if let Goal::Literals(ls) = g { Some(ls) } else { None }).flatten() {
+                theory.name_values(l);
+            }
         }
         // Options that say something themselves are what is asked about; others name the answer to the question.
         let said: Option<Vec<Choice>> = options.iter().map(|o| self.option(o, theory, &mut context)).collect();
         if let Some(choices) = said.filter(|c| !c.is_empty()) {
-            (form, goal) = (Form::Choice(choices), Goal::None);
+            return vec![question((Form::Choice(choices), Goal::None))];
         }
-        Question { text: ask.to_owned(), form, goal }
+        let unread = (Form::Truth, Goal::Unread(spoken.last().map_or_else(|| ask.to_owned(), |s| s.text.clone())));
+        let first = found.first().cloned().unwrap_or(unread);
+        let others = found.into_iter().skip(1).filter(|(_, g)| *g != first.1 && !matches!(g, Goal::Unread(_))).take(MOST_READINGS);
+        std::iter::once(first.clone()).chain(others).map(question).collect()
     }
 
     /// An option (`A) …`) that makes a statement.
@@ -260,6 +309,15 @@ impl Reader {
     pub fn begins(&self, end: &str) -> bool {
         let m = sentences(&format!("The thing is the {}.", end.trim())).first().and_then(|s| self.parse("told", s));
         matches!(m, Some(Term::Fun(f, args)) if &*f == "nth" && args.last().and_then(Term::as_int) == Some(1))
+    }
+
+    /// What a correction takes back, which is not so: the correction says that too. A day takes no place back.
+    fn corrected(&self, context: &Context, said: &mut Vec<Reading>) -> Vec<Reading> {
+        let dated =
+            |t: &Term| t.as_int().is_some() || t.as_name().and_then(|n| sentences(n).pop()).is_some_and(|s| self.grammar.parse("calendar", &s).is_some());
+        let back = context.corrected(said, &|a, b| dated(a) == dated(b));
+        deny(&back, said);
+        back
     }
 
     /// What a sentence means, by the first form that takes it.
@@ -301,6 +359,14 @@ fn claimed(statement: Term) -> Term {
 /// Whether a meaning is one that `logic` takes apart.
 fn connects(m: &Term) -> bool {
     matches!(m, Term::Fun(f, _) if CONNECTIVES.contains(&&**f))
+}
+
+/// Says of facts that are taken back that they are not so.
+fn deny(back: &[Reading], said: &mut Vec<Reading>) {
+    let wrong =
+        back.iter().filter_map(|r| if let Reading::Fact(l) = r { (l.positive && l.atom.args.len() < 3).then(|| Reading::Fact(l.negated())) } else { None });
+    let more: Vec<Reading> = wrong.filter(|r| !said.contains(r)).collect();
+    said.splice(0..0, more);
 }
 
 /// What says the contrary of a reading.

@@ -1,6 +1,6 @@
 //! Formulas of first-order logic over named things and numbers: what formal parses say, and what rules and facts cannot.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use crate::reason::syntax::Rel;
@@ -88,6 +88,17 @@ impl Formula {
             Self::Compare(Rel::Gt, a, b) => Self::Compare(Rel::Lt, b, a),
             Self::Compare(Rel::Ge, a, b) => Self::Compare(Rel::Le, b, a),
             f => f,
+        }
+    }
+
+    /// Collects the predicates that it speaks of.
+    pub fn predicates(&self, out: &mut BTreeSet<Name>) {
+        match self {
+            Self::Holds(Value::Call(name, _)) => out.extend([name.clone()]),
+            Self::Not(f) | Self::ForAll(_, f) | Self::Exists(_, f) => f.predicates(out),
+            Self::And(all) | Self::Or(all) | Self::Xor(all) => all.iter().for_each(|f| f.predicates(out)),
+            Self::Implies(a, b) | Self::Iff(a, b) => [a, b].iter().for_each(|f| f.predicates(out)),
+            _ => {}
         }
     }
 

@@ -70,6 +70,7 @@ impl Understand for Listener {
     fn understand(&self, text: &str, context: &understand::Context) -> Heard {
         let mut heard = Heard { by: "reader", confidence: 1.0, ..Heard::default() };
         let mut known = Context::of_statements(told(&context.facts));
+        known.goes_on(context.facts.iter().filter(|a| &*a.name == "line").max().and_then(|a| a.args.last()).and_then(Term::as_name).unwrap_or_default());
         for s in sentences(text) {
             let said = self.reader.utterance(&s, &mut known);
             match said.and_then(|u| self.predicates(&u).ok_or_else(|| s.text.clone())) {

@@ -68,6 +68,7 @@ fn decided(rules: &str, profile: &Profile, theory: &Theory, question: &Question,
         }
         (Form::Which, Goal::Literals(ls)) => {
             candidates = names(&theory.scope, told.iter().map(|(_, f)| *f));
+            candidates.sort_by_cached_key(|t| theory.mentioned(t));
             instances = candidates.iter().map(|t| Formula::And(ls.iter().map(|l| stated(&instance(l, t), &theory.scope)).collect())).collect::<Vec<_>>();
             instances.iter().collect()
         }

@@ -1,9 +1,11 @@
 //! What is told and asked, read: facts, rules and formulas with the lines they came from, and as facts that rules speak about.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use super::formula::{Formula, Scope};
-use crate::term::{Atom, Term};
+use crate::term::{Atom, Name, Term};
+use crate::text::word_at;
 
 /// The variable with a number, as a term: told rules are data, so their variables are terms too.
 pub fn variable(n: i32) -> Term {
@@ -80,6 +82,18 @@ pub enum Reading {
     Unread(String),
 }
 
+impl Reading {
+    /// Whether a fact or rule speaks of somebody or something of this name, or of a kind.
+    pub fn speaks_of(&self, name: &str, kind: &str) -> bool {
+        let of = |l: &Literal| &*l.atom.name == kind || l.atom.args.iter().any(|a| a.as_name() == Some(name));
+        match self {
+            Self::Fact(l) => of(l),
+            Self::Rule(r) => [&r.head].into_iter().chain(&r.body).chain(&r.unless).any(of),
+            Self::Formula(_) | Self::Unread(_) => false,
+        }
+    }
+}
+
 impl fmt::Display for Reading {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -115,9 +129,43 @@ pub struct Theory {
     pub given: Vec<Atom>,
     /// Over what formulas range: sorts and functions with their values.
     pub scope: Scope,
+    /// The kinds that were told in full, each with one of it.
+    pub values: Vec<(String, String)>,
 }
 
 impl Theory {
+    /// Where a name stands first in what was told: the statement, and the place in its words; last what stands nowhere.
+    pub fn mentioned(&self, name: &Term) -> (usize, usize) {
+        let name = name.as_name().map(str::to_lowercase).unwrap_or_default();
+        let place = |t: &Told| word_at(&t.text.to_lowercase(), &name);
+        self.told.iter().enumerate().find_map(|(n, t)| Some((n, place(t)?))).unwrap_or((usize::MAX, 0))
+    }
+
+    /// Calls the one of a kind that was told in full by its own name: where red is one of the hats, the red hat is red.
+    pub fn name_values(&self, l: &mut Literal) {
+        for a in &mut l.atom.args {
+            let short =
+                a.as_name().and_then(|n| self.values.iter().find(|(k, v)| n.strip_prefix(&**v).is_some_and(|rest| rest.trim_start() == k && rest != k)));
+            if let Some((_, v)) = short {
+                *a = Term::string(v);
+            }
+        }
+    }
+
+    /// The predicates that what was told speaks of.
+    pub fn predicates(&self) -> BTreeSet<Name> {
+        let mut out = BTreeSet::new();
+        for t in &self.told {
+            match &t.reading {
+                Reading::Fact(l) => out.extend([l.atom.name.clone()]),
+                Reading::Rule(r) => out.extend([&r.head].into_iter().chain(&r.body).chain(&r.unless).map(|l| l.atom.name.clone())),
+                Reading::Formula(f) => f.predicates(&mut out),
+                Reading::Unread(_) => {}
+            }
+        }
+        out
+    }
+
     /// The first words that could not be read.
     pub fn unread(&self) -> impl Iterator<Item = &str> {
         self.told.iter().filter_map(|t| if let Reading::Unread(w) = &t.reading { Some(w.as_str()) } else { None })
@@ -306,8 +354,9 @@ fn variants(r: &Rule, contraposition: bool) -> Vec<Rule> {
 fn rule(r: &Rule) -> Option<Term> {
     let mut known = vec![];
     let strength = Term::constant(if r.strength == Strength::Strict { "strict" } else { "default" });
-    let (body, unless) = (conditions(&r.body, &mut known)?, conditions(&r.unless, &mut known)?);
-    Some(Term::Fun("rule".into(), vec![strength, body, unless, part(&r.head, &mut known)?]))
+    // An exception is about whom the conditions or, without any, the head is about.
+    let (body, head) = (conditions(&r.body, &mut known)?, part(&r.head, &mut known)?);
+    Some(Term::Fun("rule".into(), vec![strength, body, conditions(&r.unless, &mut known)?, head]))
 }
 
 fn conditions(body: &[Literal], known: &mut Vec<i32>) -> Option<Term> {

@@ -105,7 +105,7 @@ impl Faithful {
         let says = says.get(..says.len().min(ACTIONS)).unwrap_or_default();
         let drafts = template.parts(says, tone);
         let mut checker = Checker {
-            ground: self.grammar.ground(says, &tone.role, &self.words),
+            ground: self.grammar.ground(says, &tone.role, &self.words, &self.names),
             clauses: Clauses::new(says, tone, template, &self.names, &self.grammar, &self.words.currency),
             drafts: drafts.iter().map(|(of, text)| (mask(of), text.clone())).collect(),
             drafted: drafts.iter().flat_map(|(_, text)| sentences(text)).map(|s| words::tokens(&s)).collect(),
@@ -124,6 +124,18 @@ impl Faithful {
         }
         checker
     }
+}
+
+/// A text with the names that words of it stand for; the second argument tells whether an article stands before.
+fn in_full<'a>(text: &str, stands_for: impl Fn(&str, bool) -> Option<&'a String>) -> String {
+    let mut known = false;
+    let mut full = |piece: &str| {
+        let word = piece.trim_end_matches(|c: char| !c.is_alphanumeric());
+        let lower = word.to_lowercase();
+        let name = stands_for(&lower, std::mem::replace(&mut known, matches!(lower.as_str(), "the" | "your" | "that" | "this" | "those")));
+        name.and_then(|name| Some(name.clone() + piece.strip_prefix(word)?)).unwrap_or_else(|| piece.to_owned())
+    };
+    text.split_inclusive(|c: char| !c.is_alphanumeric()).map(&mut full).collect()
 }
 
 fn mask(of: &[usize]) -> Mask {
@@ -195,15 +207,27 @@ impl Checker {
             self.fault = Some(Violation::Words(sentence.to_owned()));
             return vec![];
         }
-        self.spoken.push(tokens.clone());
-        let mut reading = Reading::new(&self.ground, &tokens);
-        let states = reading.sentence(&self.states);
-        if states.is_empty() {
-            let near = tokens.get(reading.reached.saturating_sub(2)..).unwrap_or_default();
-            self.fault = Some(Violation::Words(near.iter().take(8).map(String::as_str).collect::<Vec<_>>().join(" ")));
-            return vec![];
+        self.spoken.push(tokens);
+        let short = |word: &str, _: bool| self.clauses.grammar.in_full(word);
+        let head = |word: &str, known: bool| short(word, known).or_else(|| self.ground.heads.get(word).filter(|_| known));
+        let mut texts = vec![in_full(sentence, short), in_full(sentence, head)];
+        texts.dedup();
+        let (mut read, mut near) = (None, String::new());
+        for text in texts {
+            let tokens = words::tokens(&text);
+            let mut reading = Reading::new(&self.ground, &tokens);
+            let states = reading.sentence(&self.states);
+            if !states.is_empty() {
+                read = Some((text, states));
+                break;
+            }
+            near = tokens.get(reading.reached.saturating_sub(2)..).unwrap_or_default().iter().take(8).map(String::as_str).collect::<Vec<_>>().join(" ");
         }
-        if let Err(fault) = self.clauses.sentence(sentence) {
+        let Some((text, states)) = read else {
+            self.fault = Some(Violation::Words(near));
+            return vec![];
+        };
+        if let Err(fault) = self.clauses.sentence(&text) {
             self.fault = Some(fault);
             return vec![];
         }
@@ -291,8 +315,9 @@ pub fn unsupported(text: &str, says: &[Say], names: &NameIndex) -> Vec<Entity> {
     let held: BTreeSet<&str> = strings.iter().map(String::as_str).collect();
     let supported = |e: &Entity| match e {
         Entity::Name(n) => held.contains(n.as_str()) || scan::tokens(n).iter().all(|t| own.contains(&t.stem)),
-        Entity::Number(n) => n % 100 == 0 && numbers.contains(&(n / 100)),
-        Entity::Money(n) => numbers.contains(n),
+        // "9.35" is an amount without its sign.
+        Entity::Number(n) if n % 100 == 0 => numbers.contains(&(n / 100)),
+        Entity::Number(n) | Entity::Money(n) => numbers.contains(n),
     };
     read(text, &index).into_iter().filter(|e| !supported(e)).collect()
 }

@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 pub use super::By;
-use super::faithful::scan::take_sentences;
+use super::faithful::scan::{sentences, take_sentences};
 use super::faithful::{Faithful, Violation};
 use super::{Account, Exchange, OnSentence, Render, Say, Tone, Worded};
 use crate::conversation::Conversation;
@@ -193,7 +193,7 @@ impl LlmRender {
         // A token has about four characters; twice that is room enough for a long draft.
         let tokens = u32::try_from(rendering.template.chars().count() / 2).unwrap_or(u32::MAX);
         let max_tokens = tokens.max(self.model.model().limits().reply_tokens);
-        let mut request = ChatRequest { prefix: self.prompts.prefix.clone(), messages: vec![Message::user(turn)], shape: None, max_tokens };
+        let mut request = Arc::new(ChatRequest { prefix: self.prompts.prefix.clone(), messages: vec![Message::user(turn)], shape: None, max_tokens });
         for by in [By::Model, By::Retry] {
             let Attempt { text, verdict, finished } = match on_sentence {
                 None => self.whole(says, tone, rendering, request.clone()).await?,
@@ -208,7 +208,9 @@ impl LlmRender {
                 Err(violation) => {
                     let problem = violation.to_string();
                     let said = if text.is_empty() { "…".to_owned() } else { crate::llm::error::shorten(&text, 1_000) };
-                    request.messages.extend([Message::model(said), Message::user(self.prompts.fill("render_retry", context!(problem => problem.as_str()))?)]);
+                    Arc::make_mut(&mut request)
+                        .messages
+                        .extend([Message::model(said), Message::user(self.prompts.fill("render_retry", context!(problem => problem.as_str()))?)]);
                     rendering.violations.push(violation);
                 }
             }
@@ -216,10 +218,10 @@ impl LlmRender {
         Ok(())
     }
 
-    async fn whole(&self, says: &[Say], tone: &Tone, rendering: &mut Rendering, request: ChatRequest) -> Result<Attempt, ModelError> {
+    async fn whole(&self, says: &[Say], tone: &Tone, rendering: &mut Rendering, request: Arc<ChatRequest>) -> Result<Attempt, ModelError> {
         let reply = self.model.until(tone.until).ask(request.clone()).await.inspect_err(|e| rendering.usage += self.model.lost(&request, 0, e))?;
         rendering.usage += reply.usage;
-        let text = tidy(&shown(&reply.text, CURRENCIES));
+        let text = tidy(&shown(&sentences(&reply.text).join(" "), CURRENCIES));
         let verdict =
             if text.chars().count() > room(&rendering.template) { Err(Violation::Length) } else { self.faithful.check(&text, says, tone, &*self.template) };
         Ok(Attempt { text, verdict, finished: false })
@@ -230,7 +232,7 @@ impl LlmRender {
         says: &[Say],
         tone: &Tone,
         rendering: &mut Rendering,
-        request: ChatRequest,
+        request: Arc<ChatRequest>,
         on_sentence: OnSentence<'_>,
     ) -> Result<Attempt, ModelError> {
         let mut checker = self.faithful.checker(says, tone, &*self.template);
@@ -240,11 +242,10 @@ impl LlmRender {
         let outcome = model
             .streaming(request.clone(), &mut |piece| {
                 // A quotation mark around the whole is no part of what is said.
-                let piece = shown(piece, CURRENCIES);
-                open.push_str(if length == 0 { piece.trim_start_matches(['"', ' ']) } else { &piece });
+                open.push_str(if length == 0 { piece.trim_start_matches(['"', ' ']) } else { piece });
                 length += piece.chars().count();
                 for sentence in take_sentences(&mut open) {
-                    for checked in checker.add(&sentence) {
+                    for checked in checker.add(&shown(&sentence, CURRENCIES)) {
                         on_sentence(&checked);
                         released.push(checked);
                     }
@@ -256,7 +257,7 @@ impl LlmRender {
             Ok(reply) => {
                 rendering.usage += reply.usage;
                 let last = if open.matches('"').count() == 1 { open.trim().trim_end_matches('"') } else { open.trim() };
-                for checked in if last.is_empty() { vec![] } else { checker.add(last) } {
+                for checked in sentences(last).iter().flat_map(|s| checker.add(&shown(s, CURRENCIES))).collect::<Vec<_>>() {
                     on_sentence(&checked);
                     released.push(checked);
                 }

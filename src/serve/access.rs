@@ -3,8 +3,8 @@
 mod keep;
 
 use axum::extract::FromRequestParts;
-use axum::http::header;
 use axum::http::request::Parts;
+use axum::http::{HeaderMap, header};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ring::{digest, hmac};
@@ -100,14 +100,19 @@ impl FromRequestParts<Arc<Service>> for Bearer {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, service: &Arc<Service>) -> Result<Self, ApiError> {
-        let mut given = parts.headers.get_all(header::AUTHORIZATION).iter();
-        let Some(value) = given.next() else { return Ok(Self::Nobody) };
-        if given.next().is_some() {
-            return Err(ApiError::unauthorised("two Authorization headers"));
-        }
-        let token = value.to_str().ok().and_then(|v| v.strip_prefix("Bearer ").or_else(|| v.strip_prefix("bearer "))).map(str::trim);
-        service.keys.bearer(token.ok_or_else(|| ApiError::unauthorised("the Authorization header holds no bearer token"))?, service.now())
+        token_of(&parts.headers)?.map_or(Ok(Self::Nobody), |token| service.keys.bearer(token, service.now()))
     }
+}
+
+/// The token that a request brings in its one header for it.
+pub fn token_of(headers: &HeaderMap) -> Result<Option<&str>, ApiError> {
+    let mut given = headers.get_all(header::AUTHORIZATION).iter();
+    let Some(value) = given.next() else { return Ok(None) };
+    if given.next().is_some() {
+        return Err(ApiError::unauthorised("two Authorization headers"));
+    }
+    let token = value.to_str().ok().and_then(|v| v.strip_prefix("Bearer ").or_else(|| v.strip_prefix("bearer "))).map(str::trim);
+    token.map(Some).ok_or_else(|| ApiError::unauthorised("the Authorization header holds no bearer token"))
 }
 
 /// The token of a conversation.

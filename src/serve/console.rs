@@ -1,6 +1,5 @@
 //! The web console: its files, all in the binary, and what its pages must know of the domain.
 
-use std::fmt::Write as _;
 use std::sync::{Arc, LazyLock};
 
 use axum::Json;
@@ -60,11 +59,7 @@ static TAG: LazyLock<String> = LazyLock::new(|| {
     let mut all = digest::Context::new(&digest::SHA256);
     FILES.iter().for_each(|(_, text)| all.update(text.as_bytes()));
     let hash = all.finish();
-    let hex = hash.as_ref().iter().take(8).fold(String::new(), |mut out, byte| {
-        let _ = write!(out, "{byte:02x}");
-        out
-    });
-    format!("\"{hex}\"")
+    format!("\"{}\"", super::hex(hash.as_ref().get(..8).unwrap_or_default()))
 });
 
 fn kind(name: &str) -> &'static str {

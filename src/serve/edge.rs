@@ -56,6 +56,38 @@ impl Default for Rates {
     }
 }
 
+/// Whose share a request is taken from.
+#[derive(Clone, Debug)]
+pub struct Sender {
+    address: Option<IpAddr>,
+    /// The hash of what it is told by.
+    bearer: Option<String>,
+}
+
+impl Sender {
+    /// The same sender, told by a token that did not come in the usual header.
+    pub fn with(self, token: &str) -> Self {
+        Self { bearer: Some(super::access::hash(&format!("Bearer {token}"))), ..self }
+    }
+}
+
+impl Service {
+    /// Takes one from the sender's shares; nothing left is told with when to come back.
+    pub(super) fn afford(&self, from: &Sender) -> Result<(), ApiError> {
+        let (rates, now) = (&self.config.rates, Instant::now());
+        let slow = |seconds: u64, what: &str| {
+            self.counts.limited.add(1);
+            let message = format!("too many requests from this {what}");
+            let help = "come back after the time in Retry-After";
+            ApiError { retry_after: Some(seconds), ..ApiError::new(StatusCode::TOO_MANY_REQUESTS, "too_many", message, help) }
+        };
+        if let Some(address) = &from.address {
+            self.limits.take(&address.to_string(), rates.address, now).map_err(|s| slow(s, "address"))?;
+        }
+        from.bearer.as_ref().map_or(Ok(()), |bearer| self.limits.take(bearer, rates.bearer, now).map_err(|s| slow(s, "token")))
+    }
+}
+
 /// Lets a request through to its route, and gives the answer its headers.
 pub async fn edge(State(service): State<Arc<Service>>, request: Request, next: Next) -> Response {
     let origin = request.headers().get(header::ORIGIN).cloned();
@@ -104,23 +136,15 @@ async fn through(service: &Service, request: Request) -> Result<Option<Request>,
     let peer = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|c| c.0.ip());
     named(config, request.headers())?;
     let address = sender(config, request.headers(), peer);
-    let now = Instant::now();
-    let slow = |seconds: u64, what: &str| {
-        service.counts.limited.add(1);
-        let message = format!("too many requests from this {what}");
-        ApiError { retry_after: Some(seconds), ..ApiError::new(StatusCode::TOO_MANY_REQUESTS, "too_many", message, "come back after the time in Retry-After") }
-    };
-    if let Some(address) = address.filter(|a| config.rates.loopback || !a.is_loopback()) {
-        service.limits.take(&address.to_string(), config.rates.address, now).map_err(|s| slow(s, "address"))?;
-    }
-    if let Some(bearer) = request.headers().get(header::AUTHORIZATION).and_then(|v| v.to_str().ok()) {
-        service.limits.take(&super::access::hash(bearer), config.rates.bearer, now).map_err(|s| slow(s, "token"))?;
-    }
+    let bearer = request.headers().get(header::AUTHORIZATION).and_then(|v| v.to_str().ok()).map(super::access::hash);
+    let from = Sender { address: address.filter(|a| config.rates.loopback || !a.is_loopback()), bearer };
+    service.afford(&from)?;
     own_origin(config, request.headers())?;
     if request.method() == Method::OPTIONS {
         return Ok(None);
     }
-    let (parts, body) = request.into_parts();
+    let (mut parts, body) = request.into_parts();
+    parts.extensions.insert(from);
     let too_large = || ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", format!("a request has at most {} bytes", config.body), "say less at once");
     let length = parts.headers.get(header::CONTENT_LENGTH).and_then(|v| v.to_str().ok()).and_then(|v| v.parse::<usize>().ok());
     if length.is_some_and(|n| n > config.body) {
@@ -143,6 +167,9 @@ fn own_origin(config: &Config, headers: &HeaderMap) -> Result<(), ApiError> {
 /// A page elsewhere may have its own name lead here; what it sends says that name.
 fn named(config: &Config, headers: &HeaderMap) -> Result<(), ApiError> {
     let wrong = |message: &str| ApiError::new(StatusCode::MISDIRECTED_REQUEST, "host", message.to_owned(), "the operator names further hosts with --host");
+    if headers.get_all(header::HOST).iter().nth(1).is_some() {
+        return Err(ApiError::bad("the request names two hosts", "name the one it is for"));
+    }
     if !config.listen.ip().is_loopback() && config.hosts.is_empty() {
         return Ok(());
     }

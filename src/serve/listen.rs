@@ -12,9 +12,8 @@ use futures_util::future::{Either, select};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::server::graceful::GracefulShutdown;
 use tokio::net::TcpListener;
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tower::ServiceExt;
 
 /// What connections may take.
@@ -26,27 +25,33 @@ pub struct Connections {
     pub head: Duration,
     /// How long running requests have at the end.
     pub drain: Duration,
+    /// How long nothing may be said on a socket before it is closed.
+    pub quiet: Duration,
 }
+
+/// One of the connections there may be at once. A request that outlives its connection's protocol keeps it.
+#[derive(Clone)]
+pub struct Held(#[expect(dead_code, reason = "it counts while it is there")] Arc<OwnedSemaphorePermit>);
 
 impl Default for Connections {
     fn default() -> Self {
-        Self { most: 4096, head: Duration::from_secs(10), drain: Duration::from_secs(20) }
+        Self { most: 4096, head: Duration::from_secs(10), drain: Duration::from_secs(20), quiet: Duration::from_secs(600) }
     }
 }
 
 /// Accepts until `stop`; then running requests have their time to finish. Whether they did.
 pub async fn listen(listener: TcpListener, app: Router, limits: Connections, stop: impl Future<Output = ()>) -> bool {
     let permits = Arc::new(Semaphore::new(limits.most));
-    let graceful = GracefulShutdown::new();
+    let stopping = watch::Sender::new(false);
     let mut stop = pin!(stop);
     loop {
         let next = async {
-            let permit = permits.clone().acquire_owned().await;
-            (permit, listener.accept().await)
+            let permit = permits.clone().acquire_owned().await.ok()?;
+            Some((Held(Arc::new(permit)), listener.accept().await))
         };
-        let (permit, accepted) = match select(pin!(next), stop.as_mut()).await {
-            Either::Left((next, _)) => next,
-            Either::Right(_) => break,
+        let (held, accepted) = match select(pin!(next), stop.as_mut()).await {
+            Either::Left((Some(next), _)) => next,
+            _ => break,
         };
         let (stream, peer): (_, SocketAddr) = match accepted {
             Ok(accepted) => accepted,
@@ -57,21 +62,30 @@ pub async fn listen(listener: TcpListener, app: Router, limits: Connections, sto
                 continue;
             }
         };
-        let app = app.clone();
+        let (app, of_requests) = (app.clone(), held.clone());
         let service = service_fn(move |request: hyper::Request<hyper::body::Incoming>| {
             let mut request = request.map(Body::new);
             request.extensions_mut().insert(ConnectInfo(peer));
+            request.extensions_mut().insert(of_requests.clone());
             app.clone().oneshot(request)
         });
         let _ = stream.set_nodelay(true);
         let connection = http1::Builder::new().timer(TokioTimer::new()).header_read_timeout(limits.head).serve_connection(TokioIo::new(stream), service);
-        let connection = graceful.watch(connection);
+        let mut stop = stopping.subscribe();
         tokio::spawn(async move {
+            let mut connection = pin!(connection.with_upgrades());
             // That a peer went away, or sent no HTTP, is its own affair.
+            tokio::select! {
+                _ = connection.as_mut() => return drop(held),
+                _ = stop.wait_for(|stop| *stop) => {}
+            }
+            connection.as_mut().graceful_shutdown();
             let _ = connection.await;
-            drop(permit);
+            drop(held);
         });
     }
     drop(listener);
-    tokio::time::timeout(limits.drain, graceful.shutdown()).await.is_ok()
+    stopping.send_replace(true);
+    let all = u32::try_from(limits.most).unwrap_or(u32::MAX);
+    tokio::time::timeout(limits.drain, permits.acquire_many(all)).await.is_ok()
 }

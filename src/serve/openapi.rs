@@ -20,7 +20,9 @@ fn read() -> Result<Value, String> {
     let paths = document.get_mut("paths").and_then(Value::as_object_mut).into_iter().flat_map(|all| all.values_mut());
     let methods = paths.filter_map(Value::as_object_mut).flat_map(|of_path| of_path.values_mut());
     for answers in methods.filter_map(|m| m.get_mut("responses").and_then(Value::as_object_mut)) {
-        answers.extend(NOT_DONE.map(|status| (status.to_owned(), json!({ "$ref": "#/components/responses/Problem" }))));
+        for status in NOT_DONE {
+            answers.entry(status).or_insert_with(|| json!({ "$ref": "#/components/responses/Problem" }));
+        }
     }
     Ok(document)
 }

@@ -54,7 +54,7 @@ pub async fn facts(State(service): State<Arc<Service>>, bearer: Bearer, Path(sit
     Ok(Json(found))
 }
 
-/// What was said and not understood, the most frequent first.
+/// What was said and not understood, or held to be beside the point, the most frequent first: there an author finds what is missing.
 pub async fn unheard(State(service): State<Arc<Service>>, bearer: Bearer, Path(site): Path<String>) -> Result<Json<Value>, ApiError> {
     bearer.observing(&site)?;
     let found = service
@@ -62,7 +62,7 @@ pub async fn unheard(State(service): State<Arc<Service>>, bearer: Bearer, Path(s
             let store = service.engine.store();
             let sessions = store.sessions(&site).map_err(|_| no_site(&site))?;
             let mut after = sessions.last().map_or(0, |s| s.first_seq).saturating_sub(LOOKED_THROUGH);
-            let (mut counted, mut turns) = (BTreeMap::<String, (u64, String, u64)>::new(), 0u64);
+            let (mut counted, mut turns) = (BTreeMap::<String, (u64, String, u64, String)>::new(), 0u64);
             loop {
                 let entries = store.log(&site, after, PAGE)?;
                 let Some(last) = entries.last() else { break };
@@ -70,14 +70,11 @@ pub async fn unheard(State(service): State<Arc<Service>>, bearer: Bearer, Path(s
                 for entry in entries.iter().filter(|e| e.turn().is_some()) {
                     let record = from_entry(entry, &service.engine.domain().ontology.view)?;
                     turns += 1;
-                    let Some(said) = record
-                        .said
-                        .filter(|_| !record.unheard.is_empty() || record.predicates.is_empty() || record.predicates.iter().any(|p| &*p.name == "unclear"))
-                    else {
-                        continue;
-                    };
-                    let one = counted.entry(said.trim().to_lowercase()).or_insert((0, record.session.clone(), record.turn));
-                    *one = (one.0 + 1, record.session, record.turn);
+                    let lost = record.predicates.is_empty() || record.predicates.iter().any(|p| ["unclear", "irrelevant"].contains(&&*p.name));
+                    let Some(said) = record.said.filter(|_| lost || !record.unheard.is_empty()) else { continue };
+                    let heard: Vec<String> = record.predicates.iter().map(ToString::to_string).collect();
+                    let one = counted.entry(said.trim().to_lowercase()).or_default();
+                    *one = (one.0 + 1, record.session, record.turn, heard.join(", "));
                 }
             }
             let mut list: Vec<_> = counted.into_iter().collect();
@@ -85,7 +82,7 @@ pub async fn unheard(State(service): State<Arc<Service>>, bearer: Bearer, Path(s
             let shown: Vec<Value> = list
                 .into_iter()
                 .take(200)
-                .map(|(said, (times, session, turn))| json!({ "said": said, "times": times, "session": session, "turn": turn }))
+                .map(|(said, (times, session, turn, heard))| json!({ "said": said, "heard": heard, "times": times, "session": session, "turn": turn }))
                 .collect();
             Ok(json!({ "site": site, "sessions": sessions.len(), "turns": turns, "unheard": shown }))
         })

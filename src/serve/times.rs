@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::turn::TurnRecord;
+use crate::turn::shares::{Part, summed};
 
 /// How many turns' times are kept; the oldest go first.
 const MOST: usize = 2_000;
@@ -22,10 +23,10 @@ pub struct Times {
 
 impl Times {
     /// Keeps what a turn took, in microseconds: each of its parts, all of it, and the waiting for models in it.
-    pub fn keep(&self, record: &TurnRecord, parts: BTreeMap<&'static str, Duration>, total: Duration) -> Value {
+    pub fn keep(&self, record: &TurnRecord, parts: &[Part], total: Duration) -> Value {
         let micros = |d: Duration| u64::try_from(d.as_micros()).unwrap_or(u64::MAX);
         let model: Duration = record.models.iter().flat_map(|m| m.exchanges()).map(|e| e.waited).sum();
-        let mut all: BTreeMap<&str, u64> = parts.into_iter().map(|(name, spent)| (name, micros(spent))).collect();
+        let mut all: BTreeMap<&str, u64> = summed(parts).into_iter().map(|(name, spent)| (name, micros(spent))).collect();
         all.extend([("total", micros(total)), ("model", micros(model))]);
         let times = json!(all);
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);

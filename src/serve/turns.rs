@@ -57,6 +57,19 @@ pub(super) enum Told {
     Failed(ApiError),
 }
 
+impl Say {
+    /// What a body says, under the name that came beside it where it has none of its own.
+    pub fn of(bytes: &Bytes, named: Option<String>) -> Result<Self, ApiError> {
+        let Turn { text, predicates, request, why } = body(bytes)?;
+        let words = match (text, predicates) {
+            (Some(t), None) => Words::Text(t),
+            (None, Some(p)) => Words::Predicates(p),
+            _ => return Err(ApiError::bad("a turn has either `text` or `predicates`", "send one of them")),
+        };
+        Ok(Self { words, request: request.or(named), why })
+    }
+}
+
 /// A header's text.
 pub(super) fn header_of(headers: &HeaderMap, name: &str) -> Option<String> {
     headers.get(name).and_then(|v| v.to_str().ok()).map(str::to_owned)
@@ -100,8 +113,10 @@ impl Service {
             };
             let turn = place.engine.take(&place.key, &place.role, &said, request.as_deref(), Some(&mut hand_on));
             let (record, parts) = Shares::of(&service.shares, turn).await;
-            let times = record.as_ref().ok().map(|r| service.times.keep(r, parts, began.elapsed()));
+            let times = record.as_ref().ok().map(|r| service.times.keep(r, &parts, began.elapsed()));
             service.counts.turn(began.elapsed(), record.as_ref().ok());
+            #[cfg(feature = "otel")]
+            service.traces.turn(began, &parts, &place, record.as_ref().ok());
             if let (Ok(record), false) = (&record, place.branch) {
                 service.events.turn(record);
             }
@@ -135,14 +150,8 @@ impl Service {
 
 /// Takes a turn.
 pub async fn say(State(service): State<Arc<Service>>, bearer: Bearer, Path(id): Path<String>, headers: HeaderMap, bytes: Bytes) -> Result<Response, ApiError> {
-    let Turn { text, predicates, request, why } = body(&bytes)?;
-    let words = match (text, predicates) {
-        (Some(t), None) => Words::Text(t),
-        (None, Some(p)) => Words::Predicates(p),
-        _ => return Err(ApiError::bad("a turn has either `text` or `predicates`", "send one of them")),
-    };
+    let say = Say::of(&bytes, header_of(&headers, "idempotency-key"))?;
     let place = service.speaking(&bearer, &id)?;
-    let say = Say { words, request: request.or_else(|| header_of(&headers, "idempotency-key")), why };
     if header_of(&headers, header::ACCEPT.as_str()).is_some_and(|v| v.contains("text/event-stream")) {
         let events = service.told(place, say).map(|told| match told {
             Told::Sentence(text) => event("sentence", &json!({ "text": text })),

@@ -53,16 +53,22 @@ pub fn because(engine: &Engine, key: &SessionKey, which: &str) -> Result<String,
     let mut out = String::new();
     for decided in &rounds {
         let told = |a: &Atom| engine.told_by(decided, a);
-        for act in decided.acts.iter().filter(|act| which.is_empty() || act.action.to_string().contains(which)) {
-            let Some(proof) = decided.outcome.why(&act.shown()) else { continue };
+        let said = decided.acts.iter().map(|act| (act.action.clone(), act.shown(), Some(act)));
+        let called = decided.outcome.shown().iter().filter(|a| &*a.name == "do").map(|a| (a.clone(), a.clone(), None));
+        for (action, shown, act) in said.chain(called).filter(|(action, ..)| which.is_empty() || action.to_string().contains(which)) {
+            let Some(proof) = decided.outcome.why(&shown) else { continue };
             let _ = match which {
-                "" => writeln!(out, "{}\n  {}{}", act.action, proof.sentence(&told), together(engine, decided, act)),
+                "" => writeln!(out, "{action}\n  {}{}", proof.sentence(&told), act.map(|a| together(engine, decided, a)).unwrap_or_default()),
                 _ => write!(out, "{}", proof.tree(&told)),
             };
         }
     }
     let acts: Vec<Act> = rounds.iter().flat_map(|d| d.acts.iter().cloned()).collect();
-    if out.is_empty() { Err(format!("the last reply has no action `{which}`; its actions are {}", actions(&acts))) } else { Ok(out) }
+    match (out.is_empty(), which) {
+        (true, "") => Ok("nothing was said or called in this turn\n".to_owned()),
+        (true, _) => Err(format!("the last reply has no action `{which}`; its actions are {}", actions(&acts))),
+        (false, _) => Ok(out),
+    }
 }
 
 /// The decisions of the session's last turn, round by round.

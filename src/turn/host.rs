@@ -33,7 +33,7 @@ use order::Order;
 use sites::{Sites, Translators};
 
 /// How often a round is decided again when another writer was faster.
-const MAX_TRIES: u64 = 60;
+pub(super) const MAX_TRIES: u64 = 60;
 /// Who translated where predicates arrived.
 const SCRIPTED: &str = "scripted";
 /// How many sessions' last decisions are remembered for questions about them.
@@ -496,7 +496,7 @@ impl Engine {
         if self.domain.rules.contains_key(role) {
             return Ok(());
         }
-        let known = self.domain.rules.keys().map(|k| &**k).collect::<Vec<_>>().join(", ");
+        let known = self.domain.roles();
         Err(TurnError::UnknownRole { domain: self.domain.ontology.domain.clone(), role: role.to_owned(), known })
     }
 

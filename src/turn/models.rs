@@ -98,7 +98,7 @@ impl fmt::Display for Tally {
             parts.push(format!("understanding needed the model in {} of {} turns ({} %){failed}", self.asked, self.turns, percent(self.asked, self.turns)));
         }
         if self.banked > 0 {
-            parts.push(format!("the bank worded {} replies without a call", self.banked));
+            parts.push(format!("the bank worded {} {} without a call", self.banked, if self.banked == 1 { "reply" } else { "replies" }));
         }
         if self.worded > 0 {
             parts.push(format!("the model worded {} of {} replies", self.worded - self.fallback, self.worded));

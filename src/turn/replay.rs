@@ -60,7 +60,7 @@ impl Replay {
                 self.engine.store.rebase(&self.site, &facts, entry.at)?;
             }
             Cause::Close { session, .. } => {
-                self.engine.store.close(&SessionKey::new(&self.site, session), entry.at)?;
+                self.engine.store.close(&SessionKey::new(&self.site, session), entry.at, &entry.changes, None)?;
             }
             Cause::Turn(turn) => {
                 self.engine.options.clock = Clock::Fixed(entry.at);

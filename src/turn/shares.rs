@@ -1,5 +1,4 @@
-//! Where the time of turns goes: what passes between the opening and the closing of the spans that the engine opens around each part of a turn,
-//! summed by name.
+//! Where the time of turns goes: what passes between the opening and the closing of the spans that the engine opens around each part of a turn.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -17,12 +16,32 @@ pub struct Shares {
     onward: Dispatch,
 }
 
+/// A part of a turn: a span that was opened and closed.
+#[derive(Clone, Copy, Debug)]
+pub struct Part {
+    /// Which part.
+    pub name: &'static str,
+    /// When it began.
+    pub began: Instant,
+    /// How long it took.
+    pub took: Duration,
+    /// How much of that went by in parts inside it.
+    inside: Duration,
+}
+
+/// What was spent in each part, without the parts inside it.
+pub fn summed(parts: &[Part]) -> BTreeMap<&'static str, Duration> {
+    let mut sums = BTreeMap::new();
+    for part in parts {
+        *sums.entry(part.name).or_default() += part.took.saturating_sub(part.inside);
+    }
+    sums
+}
+
 #[derive(Debug, Default)]
 struct Inner {
-    names: Vec<&'static str>,
-    /// The spans that are open, with what their own time excludes: that of the spans inside.
-    open: Vec<(usize, Instant, Duration)>,
-    spent: Vec<Duration>,
+    open: Vec<Part>,
+    closed: Vec<Part>,
 }
 
 thread_local! {
@@ -37,12 +56,11 @@ impl Shares {
 
     /// What was spent in each part on this thread since it was last asked, without the parts inside it.
     pub fn taken() -> BTreeMap<&'static str, Duration> {
-        let inner = INNER.take();
-        inner.names.into_iter().zip(inner.spent).collect()
+        summed(&INNER.take().closed)
     }
 
-    /// What comes of something that may be polled on many threads, with what was spent in each part of it; what is waited for counts.
-    pub async fn of<T>(shares: &Dispatch, turn: impl Future<Output = T>) -> (T, BTreeMap<&'static str, Duration>) {
+    /// What comes of something that may be polled on many threads, with its parts in the order in which they ended; what is waited for counts.
+    pub async fn of<T>(shares: &Dispatch, turn: impl Future<Output = T>) -> (T, Vec<Part>) {
         let (mut turn, mut inner) = (pin!(turn), Inner::default());
         let out = poll_fn(|cx| {
             INNER.set(std::mem::take(&mut inner));
@@ -51,7 +69,7 @@ impl Shares {
             polled
         });
         let out = out.await;
-        (out, inner.names.into_iter().zip(inner.spent).collect())
+        (out, inner.closed)
     }
 
     fn is_own(of: &Metadata<'_>) -> bool {
@@ -70,28 +88,20 @@ impl Subscriber for Shares {
 
     fn new_span(&self, span: &Attributes<'_>) -> Id {
         INNER.with_borrow_mut(|inner| {
-            let name = span.metadata().name();
-            let at = inner.names.iter().position(|n| *n == name).unwrap_or_else(|| {
-                inner.names.push(name);
-                inner.spent.push(Duration::ZERO);
-                inner.names.len() - 1
-            });
-            inner.open.push((at, Instant::now(), Duration::ZERO));
-            Id::from_u64(at as u64 + 1)
+            inner.open.push(Part { name: span.metadata().name(), began: Instant::now(), took: Duration::ZERO, inside: Duration::ZERO });
+            Id::from_u64(inner.open.len() as u64)
         })
     }
 
     fn try_close(&self, _: Id) -> bool {
         INNER.with_borrow_mut(|inner| {
             // A turn that was given up closes its spans where nobody counts.
-            let Some((at, began, inside)) = inner.open.pop() else { return };
-            let whole = began.elapsed();
+            let Some(part) = inner.open.pop() else { return };
+            let took = part.began.elapsed();
             if let Some(outer) = inner.open.last_mut() {
-                outer.2 += whole;
+                outer.inside += took;
             }
-            if let Some(spent) = inner.spent.get_mut(at) {
-                *spent += whole.saturating_sub(inside);
-            }
+            inner.closed.push(Part { took, ..part });
         });
         true
     }

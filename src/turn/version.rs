@@ -6,10 +6,11 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::host::MAX_TRIES;
 use super::{Engine, Given, Taken, TurnError};
 use crate::facts::change::{difference, net};
 use crate::facts::fold::domain_provenance;
-use crate::facts::{Change, Collected, Op, Opened, Provenance, Revision, Snapshot};
+use crate::facts::{Change, Collected, Installed, Op, Opened, Provenance, Receipt, Revision, SessionKey, Snapshot};
 use crate::ontology::Scope;
 use crate::reason::verify::Wanted;
 use crate::reason::{Base, Budget, ReasonError, Reasoner, Rules, decide};
@@ -101,7 +102,7 @@ impl Engine {
 
     /// A turn that makes a version, without what of it no longer holds; who is refused hears it before leaving.
     pub(super) fn judged(&self, given: &Given<'_>, mut taken: Taken) -> Result<Taken, TurnError> {
-        let refused = self.judge(given.snapshot, &taken.changes)?;
+        let refused = self.ends_with(given.snapshot, &taken.changes)?;
         if refused.is_empty() {
             return Ok(taken);
         }
@@ -118,17 +119,48 @@ impl Engine {
         Ok(taken)
     }
 
+    /// Ends an open session from outside (abandoned, timed out); `None` if it is not open. The version that this makes, if nobody else speaks,
+    /// is judged like any other, and what it was made without is told.
+    pub fn close(&self, key: &SessionKey, at: i64) -> Result<Option<(Receipt, Vec<Refused>)>, TurnError> {
+        let mut tries = 0;
+        loop {
+            let Some(open) = self.store.sessions(&key.site)?.into_iter().rfind(|s| s.session == key.session) else { return Ok(None) };
+            let snapshot = self.store.begin(key, &open.role, None)?;
+            let mut refused = vec![];
+            if snapshot.last_one {
+                let handed_over = snapshot.pending.iter().filter(|c| c.handed_over).cloned().collect();
+                refused = self.judge(&snapshot, handed_over)?;
+            }
+            match self.store.close(key, at, &without(vec![], &refused), Some(snapshot.revision)) {
+                Err(e) if e.is_stale() && tries < MAX_TRIES => tries += 1,
+                closed => return Ok(closed?.map(|receipt| (receipt, told(&refused)))),
+            }
+        }
+    }
+
+    /// What would be wrong with a site's kb, and is not yet, with these facts of the domain's files in place of those that it has.
+    pub fn breaks(&self, site: &str, files: &[Atom], at: i64) -> Result<Vec<Atom>, TurnError> {
+        let (Some(rules), Installed::Differs(base)) = (&self.domain.kb_rules, self.store.install(site, files, at)?) else { return Ok(vec![]) };
+        let head: BTreeSet<Atom> = self.store.kb_facts(site)?.into_iter().map(|f| f.atom).collect();
+        let changes = difference(&base.into_iter().collect(), &files.iter().cloned().collect());
+        let brought: Vec<Collected> = changes.into_iter().map(|change| Collected { change, by: domain_provenance(0), handed_over: true }).collect();
+        let before = violations(rules, &head)?;
+        Ok(violations(rules, &applied(&head, &brought))?.difference(&before).cloned().collect())
+    }
+
     /// What the next version must do without, if this turn ends its session and makes that version with these changes.
-    fn judge(&self, snapshot: &Snapshot, changes: &[Change]) -> Result<Vec<(Collected, Vec<Atom>)>, TurnError> {
-        let Some(rules) = &self.domain.kb_rules else { return Ok(vec![]) };
+    fn ends_with(&self, snapshot: &Snapshot, changes: &[Change]) -> Result<Vec<(Collected, Vec<Atom>)>, TurnError> {
         let opened = &snapshot.opened;
         let by = Provenance { role: opened.role.clone(), session: opened.key.session.clone(), epoch: opened.epoch, turn: opened.turn + 1, at: 0 };
         let now = changes.iter().filter(|c| c.scope == Scope::Kb).map(|c| Collected { change: c.clone(), by: by.clone(), handed_over: true });
         let next: Vec<Collected> = snapshot.pending.iter().filter(|c| c.handed_over || is_of(c, own(opened))).cloned().chain(now).collect();
-        if next.is_empty() {
-            return Ok(vec![]);
-        }
-        let head: BTreeSet<Atom> = self.store.kb(&opened.key.site, snapshot.kb_head)?.iter().cloned().collect();
+        self.judge(snapshot, next)
+    }
+
+    /// What of these changes the next version must do without.
+    fn judge(&self, snapshot: &Snapshot, next: Vec<Collected>) -> Result<Vec<(Collected, Vec<Atom>)>, TurnError> {
+        let Some(rules) = self.domain.kb_rules.as_ref().filter(|_| !next.is_empty()) else { return Ok(vec![]) };
+        let head: BTreeSet<Atom> = self.store.kb(&snapshot.opened.key.site, snapshot.kb_head)?.iter().cloned().collect();
         Ok(judge(rules, &head, next)?)
     }
 }

@@ -22,11 +22,13 @@ pub mod resolve;
 pub mod template;
 pub mod text;
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
 use self::chart::{Chart, Edge, Extra, Hints};
 use self::data::{Does, DomainFiles};
+use self::learned::trust::Candidate;
 use self::learned::weigh::Taught;
 use self::model::{Knowledge, Model, RoleGrammar};
 use self::repair::{Repair, Settled};
@@ -317,7 +319,7 @@ impl Embedded {
         let uncovered: Vec<usize> = (0..tokens.len()).filter(|i| !covered.get(*i).copied().unwrap_or(false) && chart.skip_cost(*i) > 0.3).collect();
         let loose = (0..tokens.len()).filter(|i| !covered.get(*i).copied().unwrap_or(false) && chart.skip_cost(*i) > 0.0).count();
         let mut unsure = std::mem::take(&mut resolver.unsure);
-        let barren = std::mem::take(&mut resolver.barren);
+        let mut barren = std::mem::take(&mut resolver.barren);
         let name_score = resolver.name_score;
         let named = (0..tokens.len()).map(|i| chart.names_at.get(i).is_some_and(|n| !n.is_empty()) && covered.get(i).copied().unwrap_or(false)).collect();
         let name_ends = (0..tokens.len())
@@ -332,10 +334,12 @@ impl Embedded {
         // A part of a name amid words that mean nothing here is a coincidence.
         let spoken = tokens.iter().filter(|t| t.punct().is_none()).count();
         let accidental = name_score < 0.85 && loose * 2 > spoken && spoken > 2;
-        if accidental || self.is_mention(tokens, &edges, &path, grammar, loose, spoken) {
+        let told_of = self.is_told_of(tokens, &edges, &path, grammar);
+        if accidental || told_of.is_some() || self.is_mention(tokens, &edges, &path, grammar, loose, spoken) {
             out.clear();
             unsure.clear();
         }
+        barren.extend(told_of.map(|span| (span, true)));
         let guessed = path.iter().filter_map(|i| edges.get(*i)).any(|e| grammar.patterns.get(e.pattern).is_some_and(|p| p.loose));
         for at in barren.iter().flat_map(|b| b.0.clone()) {
             covered.get_mut(at).into_iter().for_each(|c| *c = false);
@@ -390,6 +394,20 @@ impl Embedded {
                 e.what = What::Gone;
             }
         }
+    }
+
+    /// "The coffee is too hot": where something is told of the one thing that is named, it is no wish for it.
+    fn is_told_of(&self, tokens: &[Token], edges: &[Edge], path: &[usize], grammar: &RoleGrammar) -> Option<Range<usize>> {
+        let at = |i: usize, kind: &str| tokens.get(i).is_some_and(|t| self.model.phrase.has(kind, t.id));
+        let mut read = path.iter().filter_map(|i| edges.get(*i)).filter(|e| {
+            let pattern = grammar.patterns.get(e.pattern);
+            pattern.is_some_and(|p| !matches!(p.does, Some(Does::Nothing | Does::Want)))
+        });
+        let (first, more) = (read.next()?, read.next());
+        let bare = grammar.patterns.get(first.pattern).is_some_and(|p| p.bare && p.after.is_none());
+        // A pronoun names nothing: "that's cool".
+        let named = first.end > first.start + 1;
+        (named && bare && more.is_none() && at(first.start, "definite") && at(first.end, "states")).then_some(first.start..first.end)
     }
 
     /// Whether names are only mentioned, in a question or a story that nothing here reads: nothing is asked for then.
@@ -502,9 +520,12 @@ fn finish(resolver: Resolver<'_, '_>) -> Vec<(Atom, Range<usize>)> {
     void(grammar, &change, &mut entries);
     let strength = entries.iter().filter(|e| e.what != What::Gone).map(|e| e.weak).min().unwrap_or(0);
     let member = chart.model.lines.as_ref().map(|l| l.config.member.clone()).unwrap_or_default();
+    let replace = chart.model.lines.as_ref().map(|l| l.config.replace.clone()).unwrap_or_default();
+    // Nothing takes its own place.
+    let idle = |what: &What| matches!(what, What::Atom(a) if *a.name == *replace && a.args.first() == a.args.get(1));
     let mut kept: Vec<Entry> = vec![];
     for e in entries {
-        if e.what == What::Gone || e.weak > strength {
+        if e.what == What::Gone || idle(&e.what) || e.weak > strength {
             continue;
         }
         let again = kept.iter().any(|k| match (&k.what, &e.what) {
@@ -613,41 +634,42 @@ impl Understand for Embedded {
             let irrelevant = Atom { name: IRRELEVANT.into(), args: vec![] };
             return Heard { predicates: vec![irrelevant], words: vec![vec![0..text.len()]], confidence: 0.95, ..nothing };
         }
+        self.with_readings(text, context, grammar, |chart, readings| self.gated(text, context, chart, readings)).unwrap_or_else(|settled| settled)
+    }
+
+    fn gate(&self, text: &str, context: &Context, heard: Heard) -> Heard {
+        self.with_chart(text, context, |chart, _| self.borne_out(text, context, chart, heard.clone())).unwrap_or(heard)
+    }
+}
+
+impl Embedded {
+    /// Calls with the chart of an utterance and what was read of it; what the patterns settle is not judged any more.
+    fn with_readings<T>(&self, text: &str, context: &Context, grammar: &RoleGrammar, f: impl FnOnce(&Chart<'_>, Vec<Candidate>) -> T) -> Result<T, Heard> {
         let (tokens, cut) = self.tokens(text);
         let extra = self.extra(context);
         let mut chart = self.chart(&tokens, &extra, context, grammar);
         let (mut heard, settled) = self.by_patterns(text, cut, &mut chart, context, grammar);
         if settled {
-            return heard;
+            return Err(heard);
         }
         if self.without.contains(&Part::Patterns) {
-            heard = Heard { confidence: 0.1, ..nothing };
+            heard = Heard { confidence: 0.1, by: "embedded", ..Heard::default() };
         }
-        let (patterns, whole) = (heard.predicates.clone(), heard.confidence >= gate::SURE && heard.uncovered.is_empty());
-        let mut read = match self.learned.as_ref().filter(|_| !self.without.contains(&Part::Learned)) {
-            // What the engine asked about a name, code, and what patterns read as nothing on purpose are no matter of wording;
-            // and where patterns would ask back, asking is better than a likely guess.
-            Some(taught) if !heard.asks_back() && context.asked.is_empty() && text.chars().any(char::is_alphanumeric) => {
-                self.weigh(taught, text, context, grammar, &chart, heard)
-            }
-            _ => heard,
-        };
-        let sure = whole && read.predicates == patterns;
-        for act in &mut read.predicates {
-            if let Some(changed) = self.absolute(&tokens, act) {
-                *act = changed;
-            }
-        }
-        if self.without.contains(&Part::Gate) { read } else { self.gated(text, context, &chart, read, sure) }
+        let readings = self.candidates(text, context, grammar, &chart, heard);
+        Ok(f(&chart, readings))
     }
 
-    fn gate(&self, text: &str, context: &Context, heard: Heard) -> Heard {
-        let sure = heard.confidence >= gate::SURE;
-        self.with_chart(text, context, |chart, _| self.gated(text, context, chart, heard.clone(), sure)).unwrap_or(heard)
+    /// Calls with the chart of an utterance, both readings and what the second voice says; nothing where patterns settle it.
+    pub(in crate::understand::embedded) fn read_twice<T>(
+        &self,
+        text: &str,
+        context: &Context,
+        f: impl FnOnce(&Chart<'_>, &[Candidate], &BTreeMap<String, f32>) -> T,
+    ) -> Option<T> {
+        let grammar = self.model.roles.get(&context.role)?;
+        self.with_readings(text, context, grammar, |chart, readings| f(chart, &readings, &self.voice(text, context, chart))).ok()
     }
-}
 
-impl Embedded {
     /// Whether the speaker's vocabulary has a word for what is nothing to it.
     fn says_irrelevant(&self, context: &Context) -> bool {
         self.model.forms.contains_key(&(context.role.clone(), IRRELEVANT.into(), 0))

@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 
 use futures_util::future::BoxFuture;
 use serde::Serialize;
-use serde_json::Value;
 
 use super::{Account, Context, Exchange, Guess, Heard, Sources, Understand};
 use crate::conversation::Conversation;
@@ -18,12 +17,14 @@ use crate::text::words;
 use crate::wait::block_on;
 
 pub mod examples;
+pub mod families;
 pub mod forms;
 pub mod grammar;
 pub mod names;
 pub mod prompt;
 pub mod schema;
 
+use examples::Examples;
 use forms::Forms;
 pub use names::Names;
 pub use prompt::Prompts;
@@ -52,7 +53,7 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { predicates: 30, names: 30, examples: 5, characters: 2_000 }
+        Self { predicates: 30, names: 12, examples: 3, characters: 2_000 }
     }
 }
 
@@ -117,8 +118,8 @@ pub type Observer = Arc<dyn Fn(&Translation) + Send + Sync>;
 pub struct LlmUnderstand {
     shared: Arc<Shared>,
     names: Arc<Names>,
-    /// The schemas of roles for a server that wants the same shape each time; they depend on the names alone.
-    stable: Arc<Mutex<BTreeMap<Name, Value>>>,
+    /// The examples of roles, by their patterns over the names.
+    examples: Arc<Mutex<BTreeMap<Name, Arc<Examples>>>>,
     fallback: Option<Arc<dyn Understand>>,
     observer: Option<Observer>,
 }
@@ -134,12 +135,13 @@ impl LlmUnderstand {
     /// A translator for all roles of a domain.
     pub fn new(model: BlockingModel, ontology: &Arc<Ontology>, names: Arc<Names>, prompts: Prompts, settings: Settings) -> Result<Self, ModelError> {
         let mut roles = BTreeMap::new();
+        let short = model.model().shaping() != Shaping::PerUtterance;
         for role in ontology.roles.keys() {
             let forms = Forms::of(ontology, role);
-            let prefix = prompts.prefix(&forms)?;
+            let prefix = prompts.prefix(&forms, short)?;
             roles.insert(role.clone(), (forms, prefix));
         }
-        Ok(Self { shared: Arc::new(Shared { model, roles, prompts, settings }), names, stable: Arc::default(), fallback: None, observer: None })
+        Ok(Self { shared: Arc::new(Shared { model, roles, prompts, settings }), names, examples: Arc::default(), fallback: None, observer: None })
     }
 
     /// The same with another translator for when the model fails.
@@ -152,7 +154,7 @@ impl LlmUnderstand {
     /// The same for a site with other names.
     #[must_use]
     pub fn with_names(&self, names: Arc<Names>) -> Self {
-        Self { names, stable: Arc::default(), ..self.clone() }
+        Self { names, examples: Arc::default(), ..self.clone() }
     }
 
     /// The model, with its account.
@@ -211,18 +213,21 @@ impl LlmUnderstand {
         let model = &model.until(context.until);
         model.admit(&context.conversation)?;
         let slice = self.names.slice(text, &prompt::own(context), settings.names);
-        let turn = prompts.turn(forms, &self.names, &slice, text, context, settings.examples)?;
         let shaping = model.model().shaping();
+        let short = shaping != Shaping::PerUtterance;
+        let known = self.known(forms);
+        let examples = known.nearest(forms, text, context, settings.examples);
+        let turn = prompts.turn(forms, &self.names, &slice, text, context, &examples, short)?;
         let shape = |names: &Names| {
             (shaping != Shaping::Unshaped).then(|| Shape {
                 name: "predicates".into(),
-                schema: self.schema(forms, names, text, shaping),
-                grammar: if shaping == Shaping::PerUtterance { grammar::grammar(forms, names, text, settings.predicates) } else { String::new() },
+                schema: if short { schema::short() } else { schema::schema(forms, names, text, settings.predicates) },
+                grammar: if short { String::new() } else { grammar::grammar(forms, names, text, settings.predicates) },
             })
         };
         let shape_now = shape(&self.names.only(&slice));
-        let mut request =
-            ChatRequest { prefix: prefix.clone(), messages: vec![Message::user(turn)], shape: shape_now, max_tokens: model.model().limits().reply_tokens };
+        let max_tokens = model.model().limits().reply_tokens;
+        let mut request = Arc::new(ChatRequest { prefix: prefix.clone(), messages: vec![Message::user(turn)], shape: shape_now, max_tokens });
         let mut settled: Option<Vec<Atom>> = None;
         for round in 0..2 {
             let reply = match model.ask(request.clone()).await.inspect_err(|e| trace.usage += model.lost(&request, 0, e)) {
@@ -239,8 +244,9 @@ impl LlmUnderstand {
                         return Ok(atoms);
                     }
                     // It named something that was not among the names shown: all the others are, once.
-                    request.messages.extend([Message::model(shorten(&reply.text, 2_000)), Message::user(prompts.more(&further))]);
-                    request.shape = shape(&self.names);
+                    let again = Arc::make_mut(&mut request);
+                    again.messages.extend([Message::model(shorten(&reply.text, 2_000)), Message::user(prompts.more(&further))]);
+                    again.shape = shape(&self.names);
                     settled = Some(atoms);
                     continue;
                 }
@@ -253,7 +259,7 @@ impl LlmUnderstand {
                 return Err(ModelError::Unusable(shorten(&problems, 300)));
             }
             let said = if reply.text.trim().is_empty() { "{}".to_owned() } else { shorten(&reply.text, 2_000) };
-            request.messages.extend([Message::model(said), Message::user(prompts.repair(&problems)?)]);
+            Arc::make_mut(&mut request).messages.extend([Message::model(said), Message::user(prompts.repair(&problems)?)]);
             trace.problems.push(problems);
         }
         Err(ModelError::Empty)
@@ -270,13 +276,9 @@ impl LlmUnderstand {
         if self.strange(atoms, &context.role) && all.len() <= MOST_NAMES { all.into_iter().filter(|n| !slice.contains(n)).cloned().collect() } else { vec![] }
     }
 
-    fn schema(&self, forms: &Forms, names: &Names, text: &str, shaping: Shaping) -> Value {
-        let make = || schema::schema(forms, names, text, shaping, self.shared.settings.predicates);
-        if shaping != Shaping::Stable {
-            return make();
-        }
-        let mut stable = self.stable.lock().unwrap_or_else(PoisonError::into_inner);
-        stable.entry(forms.role.clone()).or_insert_with(make).clone()
+    fn known(&self, forms: &Forms) -> Arc<Examples> {
+        let mut examples = self.examples.lock().unwrap_or_else(PoisonError::into_inner);
+        examples.entry(forms.role.clone()).or_insert_with(|| Arc::new(Examples::of(forms, &self.names))).clone()
     }
 
     /// A well-typed reply may still name things that nobody spoke of; then the confidence says so and the engine may ask back.
@@ -302,7 +304,7 @@ impl LlmUnderstand {
         let ontology = self.shared.roles.values().next().map(|(forms, _)| forms.ontology());
         let names = ontology.map_or_else(|| self.names.clone(), |o| Arc::new(Names::of(o, facts).like(&self.names)));
         let fallback = self.fallback.as_ref().map(|f| f.over(facts).unwrap_or_else(|| f.clone()));
-        Self { names, stable: Arc::default(), fallback, ..self.clone() }
+        Self { names, examples: Arc::default(), fallback, ..self.clone() }
     }
 }
 

@@ -1,6 +1,8 @@
 //! Yes-or-no questions about conditions in an author's own words: put to a model when one is configured, else answered by the words that
 //! condition and situation share. An answer is an input of the rules, and stands in the record of its turn.
 
+use std::sync::Arc;
+
 use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 
@@ -96,7 +98,7 @@ impl ByModel {
 
     async fn ask(&self, q: &Question, of: &Conversation) -> Option<bool> {
         self.model.admit(of).ok()?;
-        let request = ChatRequest { prefix: PROMPT.to_owned(), messages: vec![Message::user(question(q))], shape: Some(shape()), max_tokens: 20 };
+        let request = Arc::new(ChatRequest { prefix: PROMPT.to_owned(), messages: vec![Message::user(question(q))], shape: Some(shape()), max_tokens: 20 });
         let failed = |e: &ModelError| {
             tracing::warn!(error = %e, "the model did not answer a condition");
             self.model.book(of, self.model.lost(&request, 0, e));

@@ -1,4 +1,5 @@
 // What the tests share: the service on a port of its own, a browser, and visitors whose every script error counts.
+import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { createInterface } from "node:readline";
@@ -50,3 +51,21 @@ export async function say(page, role, text) {
   await field.press("Enter");
   await page.locator(`.lane[data-role=${role}] .open`).nth(before).waitFor();
 }
+
+/** Repeats a check until it holds: what is on a page follows an event of its own, at a time of its own. */
+export async function eventually(check) {
+  for (const until = Date.now() + 10_000; ; ) {
+    try {
+      return await check();
+    } catch (error) {
+      if (!(error instanceof assert.AssertionError) || Date.now() > until) throw error;
+    }
+    await new Promise((done) => setTimeout(done, 50));
+  }
+}
+
+/** Waits until a place of the page shows a text. */
+export const shows = (where, text) => eventually(async () => assert.match(await where.textContent(), text));
+
+/** Waits until there are so many of it. */
+export const counts = (where, n) => eventually(async () => assert.equal(await where.count(), n));

@@ -8,8 +8,10 @@ use duologue::diag::{Severity, Source};
 use duologue::domain::{Domain, Files};
 use duologue::eval::verify;
 use duologue::facts::{CommitRule, MemoryStore, SessionKey, Store};
-use duologue::lang::chief;
+use duologue::ir::walk::proposed;
+use duologue::lang::{adl, chief, script};
 use duologue::ontology::{Scope, StandIn};
+use duologue::term::{Atom, Term};
 use duologue::turn::replay::Replay;
 use duologue::turn::{Engine, Options, Said, TurnRecord};
 use duologue::understand::question::ByWords;
@@ -191,9 +193,47 @@ fn one_bot_written_as_a_domain_and_as_a_flow_gives_one_transcript() {
     ];
     for (words, predicate) in said {
         let of_rules = rules.engine.turn(&Talk::key(), "guest", &Said::Predicates(&[predicate.to_owned()]), None).unwrap();
+        same(words, &flow.turn(words), &of_rules);
+    }
+}
+
+/// What is said and called is the same.
+fn same(words: &str, one: &TurnRecord, other: &TurnRecord) {
+    assert_eq!(one.text, other.text, "{words}");
+    let calls = |r: &TurnRecord| r.rounds.iter().flat_map(|r| &r.calls).map(|c| (c.function.clone(), c.inputs.clone())).collect::<Vec<_>>();
+    assert_eq!(calls(one), calls(other), "{words}");
+}
+
+#[test]
+fn one_bot_written_in_chief_and_in_adl_gives_one_transcript() {
+    let (program, found) = adl::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/flows/desk/agents.yml"));
+    assert!(found.is_empty(), "{found:?}");
+    let domain = script::domain(&program.unwrap(), &Files::built_in()).unwrap();
+    let rooms = [
+        ("room", json!({ "nights": 3 }), json!({ "error": "Unavailable" })),
+        ("room", json!({}), json!([{ "arg": "room", "value": "12" }])),
+        ("book", json!({}), json!([])),
+    ];
+    let functions = answering(&domain, &rooms);
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
+    let steps = Engine::new(domain, store).with_functions(functions);
+    let flow = talk();
+    let gives = |data: Value| proposed("extract", "main", &[], &json!({ "data": data }));
+    let claims = |phrase: &str| proposed("intent", "main", &[phrase.to_owned()], &json!(true));
+    let said = [
+        ("Hello", vec![claims("hello")]),
+        ("I need a room for 3 nights please", vec![gives(json!({ "nights": 3 }))]),
+        ("Ann", vec![gives(json!({ "guest": "ann" }))]),
+        ("Then I would like 2 nights", vec![gives(json!({ "nights": 2 }))]),
+        ("yes please", vec![claims("yes")]),
+        ("thank you", vec![]),
+        ("no, that's all", vec![]),
+    ];
+    for (words, proposals) in said {
+        let inputs: Vec<Atom> = std::iter::once(Atom::new("message", vec![Term::string(words)])).chain(proposals).collect();
+        let of_steps = steps.turn(&Talk::key(), "speaker", &Said::Atoms(Some(words), &inputs), None).unwrap();
         let of_flow = flow.turn(words);
-        assert_eq!(of_flow.text, of_rules.text, "{words}");
-        let calls = |r: &TurnRecord| r.rounds.iter().flat_map(|r| &r.calls).map(|c| (c.function.clone(), c.inputs.clone())).collect::<Vec<_>>();
-        assert_eq!(calls(&of_flow), calls(&of_rules), "{words}");
+        same(words, &of_flow, &of_steps);
+        assert_eq!(of_flow.ended.is_some(), of_steps.ended.is_some(), "{words}");
     }
 }

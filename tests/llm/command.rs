@@ -54,7 +54,7 @@ fn honest(request: &Request) -> Act {
     Act::json(completion(&draft))
 }
 
-const TALK: &str = "uhm the thing, you know, twice\n/trace\ntwo soft tacos please\n!quit\n";
+const TALK: &str = "uhm the thing, you know, twice\n/trace\nand a pepsi please\n!quit\n";
 
 #[test]
 fn a_chat_tells_what_was_asked_and_what_it_cost() {
@@ -70,7 +70,7 @@ fn a_chat_tells_what_was_asked_and_what_it_cost() {
         "worded   by the model; test-model: 1 call, 60 tokens in, 20 out",
         "used     conversation ",
         "understanding needed the model in 1 of 2 turns (50 %)",
-        "(in this conversation understanding needed the model in 1 of 2 turns (50 %); the bank worded 1 replies without a call; the model worded 2 of 2 replies; 3 calls",
+        "(in this conversation understanding needed the model in 1 of 2 turns (50 %); the bank worded 2 replies without a call; the model worded 1 of 1 replies; 2 calls",
         "worded   by the bank; the bank held 2 of 2 sentences",
     ] {
         assert!(out.contains(part), "{part} is missing:\n{out}");

@@ -47,9 +47,8 @@ fn says(case: &Case) -> Vec<Say> {
 }
 
 /// Wrong verdicts on one file, and how many cases it has.
-fn judged(domains: &BTreeMap<String, (Domain, Faithful)>, file: &str) -> (Vec<String>, usize) {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let text = std::fs::read_to_string(root.join("tests/data/wordings").join(file)).unwrap();
+fn judged(domains: &BTreeMap<String, (Domain, Faithful)>, path: &Path) -> (Vec<String>, usize) {
+    let text = std::fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
     let mut wrong = Vec::new();
     for line in text.lines() {
         let case: Case = serde_json::from_str(line).unwrap();
@@ -63,22 +62,59 @@ fn judged(domains: &BTreeMap<String, (Domain, Faithful)>, file: &str) -> (Vec<St
     (wrong, text.lines().count())
 }
 
-/// The tune part is held to more than what is asked of wordings that nobody has seen; `WORDINGS=test` scores the other part.
-#[test]
-fn lies_are_refused_and_honest_wordings_pass() {
-    let files = Files::folder(Path::new(env!("CARGO_MANIFEST_DIR")));
-    let load = |name: &str| Domain::load(&files, name).map(|d| (name.to_owned(), (d.clone(), d.faithful()))).unwrap();
+/// The tune part is held to more than what is asked of wordings that nobody has seen; `WORDINGS=test` scores the other part. Each file with
+/// the share of wrong verdicts that it may have, in percent.
+fn held_to(files: &[(&str, usize)]) {
+    let folder = Files::folder(Path::new(env!("CARGO_MANIFEST_DIR")));
+    let load = |name: &str| Domain::load(&folder, name).map(|d| (name.to_owned(), (d.clone(), d.faithful()))).unwrap();
     let domains: BTreeMap<String, (Domain, Faithful)> = ["drive_thru", "hospital"].into_iter().map(load).collect();
     let part = std::env::var("WORDINGS").unwrap_or_else(|_| "tune".into());
     let mut failed = Vec::new();
-    for (file, allowed) in [("honest", 5), ("voices", 5), ("honest-new", 10), ("lies-blind", 0), ("lies-source", 0), ("lies-free", 0), ("lies-new", 0)] {
-        let (wrong, all) = judged(&domains, &format!("{file}-{part}.jsonl"));
-        println!("{file}-{part}: {} of {all} wrong", wrong.len());
+    for (file, allowed) in files {
+        let path = |part: &str| Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/data/wordings/{file}-{part}.jsonl"));
+        // Not every set has both parts.
+        assert!(path("tune").exists() || path("test").exists(), "there is no `{file}`");
+        let path = path(&part);
+        if !path.exists() {
+            continue;
+        }
+        let (wrong, all) = judged(&domains, &path);
+        println!("{file}-{part}: {} of {all} wrong\n{}", wrong.len(), wrong.join("\n"));
         if wrong.len() * 100 > allowed * all {
             failed.extend(wrong);
         }
     }
     assert!(failed.is_empty(), "{}", failed.join("\n"));
+}
+
+#[test]
+fn lies_are_refused() {
+    held_to(&[
+        ("lies-blind", 0),
+        ("lies-source", 0),
+        ("lies-free", 0),
+        ("lies-new", 0),
+        ("lies-open", 0),
+        ("lies-wide", 0),
+        ("lies-three", 0),
+        ("lies-four", 0),
+        ("lies-fresh", 1),
+    ]);
+}
+
+#[test]
+fn honest_wordings_pass() {
+    held_to(&[
+        ("honest", 5),
+        ("voices", 5),
+        ("honest-new", 5),
+        ("honest-open", 5),
+        ("honest-wide", 10),
+        ("honest-three", 30),
+        ("honest-four", 10),
+        ("honest-five", 20),
+        ("honest-fresh", 10),
+    ]);
 }
 
 /// The banks that ship hold what `paraphrase` asks of a proposal, and speak at random without a call.

@@ -133,3 +133,53 @@ async fn answers_carry_what_browsers_heed_and_counts_add_up() {
         assert!(counts.lines().any(|l| l == line), "{line} in\n{counts}");
     }
 }
+
+/// What a collector of traces is told: a span a turn with its parts inside, and no word of what was said.
+#[cfg(feature = "otel")]
+#[tokio::test(flavor = "multi_thread")]
+async fn turns_are_told_to_a_collector_of_traces() {
+    use std::sync::{Arc, Mutex};
+
+    use duologue::serve::Config;
+    use duologue::serve::traces::Collector;
+
+    let told = Arc::new(Mutex::new(Vec::<Value>::new()));
+    let collector = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = format!("http://{}/v1/traces", collector.local_addr().unwrap());
+    let heard = told.clone();
+    let take = move |headers: axum::http::HeaderMap, body: String| async move {
+        assert_eq!(headers["x-key"], "k");
+        heard.lock().unwrap().push(serde_json::from_str(&body).unwrap());
+        "{}"
+    };
+    let collecting = tokio::spawn(async move { axum::serve(collector, axum::Router::new().route("/v1/traces", axum::routing::post(take))).await });
+    let headers = [("x-key".parse().unwrap(), "k".parse().unwrap())].into_iter().collect();
+    let traces = Some(Collector { address, name: "counter".to_owned(), headers });
+    let mut server = crate::server::start_with(crate::server::engine(), Config { traces, ..Config::default() }).await;
+    let customer = server.open("main", "customer", "").await;
+    server.say(&customer, "two soft tacos please").await;
+    server.say(&customer, "that's all").await;
+    let ordered = server.say(&customer, "all good, thanks").await;
+    server.stop.take().unwrap().send(()).unwrap();
+    assert!((&mut server.ended).await.unwrap(), "the end waits for what is still to be told");
+    collecting.abort();
+
+    let told = told.lock().unwrap();
+    assert!(told.iter().all(|t| t["resourceSpans"][0]["resource"]["attributes"][0]["value"]["stringValue"] == "counter"), "{told:?}");
+    assert!(!format!("{told:?}").to_lowercase().contains("taco"), "what was said stays here");
+    let spans: Vec<&Value> = told.iter().flat_map(|t| t["resourceSpans"][0]["scopeSpans"][0]["spans"].as_array().unwrap()).collect();
+    let turns: Vec<&Value> = spans.iter().copied().filter(|s| s["name"] == "turn").collect();
+    assert_eq!(turns.len(), 3);
+    let nanos = |span: &Value, end: &str| span[format!("{end}TimeUnixNano")].as_str().unwrap().parse::<u128>().unwrap();
+    for (n, turn) in turns.iter().enumerate() {
+        let parts: Vec<&Value> = spans.iter().copied().filter(|s| s["parentSpanId"] == turn["spanId"]).collect();
+        let names: Vec<&str> = parts.iter().map(|p| p["name"].as_str().unwrap()).collect();
+        for part in ["begin", "understand", "decide", "commit", "template"].into_iter().chain((n == 2).then_some("act")) {
+            assert!(names.contains(&part), "turn {n} without {part}: {names:?}; {ordered}");
+        }
+        for part in parts {
+            assert_eq!(part["traceId"], turn["traceId"]);
+            assert!(nanos(turn, "start") <= nanos(part, "start") && nanos(part, "end") <= nanos(turn, "end"), "{part} is not within {turn}");
+        }
+    }
+}

@@ -6,6 +6,7 @@ mod doors;
 mod hostile;
 mod limits;
 mod server;
+mod socket;
 
 use serde_json::{Value, json};
 

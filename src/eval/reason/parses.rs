@@ -82,6 +82,14 @@ impl Translator {
     }
 }
 
+/// Of several readings of a question the first that has an answer, if what is told leaves the first one open; else that one.
+pub fn settled(mut found: impl Iterator<Item = (Read, Answer)>) -> (Read, Answer) {
+    let Some(first) = found.next() else { return elected(vec![]) };
+    let open = first.1.status == Status::Undecided || first.1.status == Status::Answered && first.1.support.is_empty();
+    let other = if open { found.find(|(_, a)| a.status == Status::Answered && !a.support.is_empty()) } else { None };
+    other.unwrap_or(first)
+}
+
 /// The answer that most readings entail, with the first reading that does; where as many entail another, there is none.
 pub fn elected(mut found: Vec<(Read, Answer)>) -> (Read, Answer) {
     let mut votes: BTreeMap<&str, usize> = BTreeMap::new();

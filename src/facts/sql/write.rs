@@ -60,6 +60,7 @@ impl Tx<'_> {
             Cause::Close { session, epoch } => {
                 self.run("UPDATE session SET ended_at = ?4 WHERE site = ?1 AND session = ?2 AND epoch = ?3", values![site, session, *epoch, draft.at])?;
                 self.run("DELETE FROM kb_staged WHERE site = ?1 AND session = ?2 AND epoch = ?3 AND ready IS NULL", values![site, session, *epoch])?;
+                self.stage(site, seq, &draft.changes, &domain(draft.at), Some(seq))?;
                 draft.row.shared_revision
             }
         };

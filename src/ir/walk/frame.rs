@@ -256,6 +256,10 @@ impl Stands {
         out.extend(self.outcomes.iter().map(outcome));
         out.extend(self.misses.iter().map(|(agent, n)| Atom::new("misses", vec![text(agent), int(*n as usize)])));
         out.extend((1..).zip(&self.frames).map(|(depth, f)| Atom::new("frame", vec![int(depth), text(&f.agent), written(f)])));
+        for f in &self.frames {
+            let wished = f.wish.iter().filter(|w| w.tool).map(|w| &w.function).chain(f.tools.iter().map(|(function, _)| function));
+            out.extend(wished.map(|function| Atom::new("wishes", vec![text(&f.agent), text(function)])));
+        }
         out.extend((1..).zip(&self.lines).map(|(n, line)| Atom::new("line", vec![int(n), text(line)])));
         out.extend(self.heard.iter().map(|h| Atom::new("heard_last", vec![text(h)])));
         out.extend((self.silences > 0).then(|| Atom::new("silences", vec![int(self.silences)])));

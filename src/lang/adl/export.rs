@@ -80,7 +80,10 @@ fn agent(source: &Source, name: &Word, node: &Node, edits: &mut Vec<Edit>) {
         let at = members.first().map_or(node.span.start, |(k, _)| k.span.start);
         edits.push((at..at, format!("type: flow agent\n{}", " ".repeat(pad))));
     }
-    let has_sources = node.get("sources").is_some();
+    let sources: Vec<&(Word, Node)> = members.iter().filter(|(k, _)| matches!(k.text.as_str(), "sources" | "web" | "file")).collect();
+    if let [first, rest @ ..] = sources.as_slice() {
+        one_list(source, first, rest, edits);
+    }
     for (key, value) in members {
         match key.text.as_str() {
             "type" => {
@@ -92,7 +95,6 @@ fn agent(source: &Source, name: &Word, node: &Node, edits: &mut Vec<Edit>) {
                 }
             }
             "contain" => edits.push((key.span.clone(), "contains".to_owned())),
-            "web" | "file" if !has_sources => edits.push((key.span.clone(), "sources".to_owned())),
             "schedule" => edits.push((lines(source, key, value), String::new())),
             "exit" | "fallback" => {
                 let first = value.list().and_then(|l| l.first()).unwrap_or(value);
@@ -110,6 +112,30 @@ fn agent(source: &Source, name: &Word, node: &Node, edits: &mut Vec<Edit>) {
             _ => {}
         }
     }
+}
+
+/// Several lists of sources become one, where the first stands.
+fn one_list(source: &Source, (key, value): &(Word, Node), rest: &[&(Word, Node)], edits: &mut Vec<Edit>) {
+    if key.text != "sources" {
+        edits.push((key.span.clone(), "sources".to_owned()));
+    }
+    if rest.is_empty() {
+        return;
+    }
+    let raw = |n: &Node| source.text.get(n.span.clone()).unwrap_or("").trim_end().to_owned();
+    let items = |n: &Node| n.list().map_or_else(|| vec![raw(n)], |l| l.iter().map(raw).collect());
+    let more = rest.iter().flat_map(|(_, v)| items(v));
+    let last = value.list().and_then(<[Node]>::last).map(|item| line_at(source, item.span.start));
+    let dash = last.as_ref().and_then(|at| source.text.get(at.clone())).and_then(|line| line.split_once("- ")).map(|(pad, _)| pad);
+    match (last, dash.filter(|pad| pad.trim().is_empty())) {
+        (Some(at), Some(pad)) => edits.push((at.end..at.end, more.map(|item| format!("{pad}- {item}\n")).collect())),
+        _ => {
+            let pad = " ".repeat(indent(source, key.span.start));
+            let all = items(value).into_iter().chain(more).map(|item| format!("\n{pad}- {item}"));
+            edits.push((key.span.end..value.span.end, all.fold(":".to_owned(), |all, one| all + &one)));
+        }
+    }
+    edits.extend(rest.iter().map(|(k, v)| (lines(source, k, v), String::new())));
 }
 
 /// Questions that are a map become a list.

@@ -38,7 +38,7 @@ pub fn lower(project: &Project, scope: Scope<'_>, root: &Node, tools: &Found, co
                 open: f.def.takes_more,
                 idempotent: set.idempotent,
                 confirm: set.confirm,
-                timeout_ms: set.timeout_ms,
+                timeout_ms: set.timeout_ms.or(config.limits.timeout_ms),
                 python: Some(project.folder.join(&f.file)),
                 ..Function::default()
             }
@@ -56,6 +56,8 @@ pub fn lower(project: &Project, scope: Scope<'_>, root: &Node, tools: &Found, co
             folder: Some(project.mica_root.as_ref().unwrap_or(&project.folder).clone()),
             python: tools.files.iter().map(|f| project.folder.join(&*f.name)).collect(),
             environment: config.environment,
+            model: config.model,
+            limits: config.limits,
         },
         origin: source.origin(0..0),
     }

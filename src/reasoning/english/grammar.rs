@@ -16,9 +16,9 @@ struct Form {
 #[derive(Clone, Debug)]
 enum Piece {
     /// One of these words.
-    Words(Vec<String>),
+    Words(Choice),
     /// One of these words, or none.
-    Maybe(Vec<String>),
+    Maybe(Choice),
     /// Something of a group of forms.
     Group(usize, Option<usize>),
     /// An open word.
@@ -28,7 +28,36 @@ enum Piece {
     /// Any words, none too, among which nothing of a group begins.
     Rest(Option<usize>),
     /// The rest of the sentence, in which things of a group stand among other words: at each word the longest, and before it a name alone.
-    Among(usize, Option<usize>),
+    /// Or, if nothing else may stand there, among joints.
+    Among(usize, Option<usize>, bool),
+    /// In a rewriting, words as they stand: something of a group, or any.
+    Span(Run, Option<usize>),
+}
+
+/// Which words a rewriting takes over.
+#[derive(Clone, Copy, Debug)]
+enum Run {
+    /// One or more.
+    Any,
+    /// One or more without a comma.
+    Phrase,
+    /// Something of a group.
+    Of(usize),
+}
+
+/// Words of which one stands there: in this form, or verbs in any.
+#[derive(Clone, Debug, Default)]
+struct Choice {
+    words: Vec<String>,
+    verbs: Vec<String>,
+}
+
+impl Choice {
+    /// `a|b~`: `~` marks a verb that may stand there in any of its forms.
+    fn read(text: &str) -> Self {
+        let (verbs, words): (Vec<&str>, Vec<&str>) = text.split('|').partition(|w| w.len() > 1 && w.ends_with('~'));
+        Self { words: words.into_iter().map(str::to_owned).collect(), verbs: verbs.into_iter().map(|v| v.trim_end_matches('~').to_owned()).collect() }
+    }
 }
 
 /// The kinds of open words.
@@ -46,6 +75,8 @@ enum Open {
     Past,
     /// A verb's form in `-ing`, as its base.
     Ing,
+    /// A verb's past form, as it stands there.
+    Participle,
     /// A single letter or a number, as a label.
     Label,
     /// A number in digits.
@@ -58,13 +89,14 @@ enum Open {
     Superlative,
 }
 
-const OPEN: [(&str, Open); 11] = [
+const OPEN: [(&str, Open); 12] = [
     ("word", Open::Word),
     ("Name", Open::Name),
     ("plural", Open::Plural),
     ("third", Open::Third),
     ("past", Open::Past),
     ("ing", Open::Ing),
+    ("participle", Open::Participle),
     ("label", Open::Label),
     ("number", Open::Number),
     ("symbol", Open::Symbol),
@@ -79,6 +111,8 @@ enum Means {
     Fun(Name, Vec<Means>),
     /// The words themselves.
     Words,
+    /// Other words for the same, sentence by sentence.
+    Again(Vec<Vec<Means>>),
 }
 
 /// Sentence forms by group.
@@ -88,16 +122,26 @@ pub struct Grammar {
     names: BTreeMap<String, usize>,
     closed: BTreeSet<String>,
     known: Known,
+    /// By group, what is said plainer in other words where no form takes it.
+    rewrites: BTreeMap<String, Vec<Form>>,
 }
 
-/// How many readings of one stretch of words are kept.
-const KEPT: usize = 24;
+/// How many readings of what begins at one word are kept, and how many of one stretch of words.
+const KEPT: usize = 240;
+const KEPT_OF_ONE: usize = 12;
 
 /// What a sentence does as a whole, so no part of one does it.
 const ALONE: [&str; 4] = ["correct", "forget", "amend", "suppose"];
 
 /// In how many places a sentence is tried to be taken apart.
 const MOST_JOINTS: usize = 6;
+
+/// What stands before a noun.
+const ARTICLES: [&str; 12] = ["the", "a", "an", "my", "our", "your", "his", "her", "its", "their", "every", "each"];
+
+/// How often a sentence is said plainer in a row, and how many ways of that are tried.
+const MOST_REWRITES: usize = 4;
+const MOST_TRIES: usize = 40;
 
 /// How many words a sentence may have.
 const MAX_WORDS: usize = 80;
@@ -124,12 +168,54 @@ impl Grammar {
                 }
             }
         }
+        for (group, texts) in std::mem::take(&mut g.known.rewrites) {
+            for text in texts {
+                match g.rewrite(&text) {
+                    Ok(f) => g.rewrites.entry(group.clone()).or_default().push(f),
+                    Err(why) => wrong.push(format!("in the rewrites of `{group}`: `{text}`: {why}")),
+                }
+            }
+        }
         if wrong.is_empty() { Ok(g) } else { Err(wrong) }
+    }
+
+    /// `{words:a} , who {words:b} , {words:c} => {a} {c} ; {a} {b}`.
+    fn rewrite(&self, text: &str) -> Result<Form, String> {
+        let (pattern, plainer) = text.split_once("=>").ok_or("a rewrite needs `=>` and plainer words")?;
+        let mut slots = Vec::new();
+        let mut pieces = self.pattern(pattern, &mut slots)?;
+        for p in &mut pieces {
+            if let Piece::Group(g, slot) = p {
+                *p = Piece::Span(Run::Of(*g), *slot);
+            }
+        }
+        let word = |w: &str| match w.strip_prefix('{').and_then(|w| w.strip_suffix('}')) {
+            Some(slot) => slots.iter().position(|s| s == slot).map(Means::Slot).ok_or_else(|| format!("there is no slot `{slot}`")),
+            None => Ok(Means::Leaf(Term::string(w))),
+        };
+        let parts = plainer.split(" ; ").map(|p| p.split_whitespace().map(word).collect()).collect::<Result<_, _>>()?;
+        Ok(Form { pieces, means: Means::Again(parts) })
     }
 
     fn form(&self, text: &str) -> Result<Form, String> {
         let (pattern, means) = text.split_once("=>").map_or((text, None), |(p, m)| (p, Some(m.trim())));
         let mut slots: Vec<String> = Vec::new();
+        let mut pieces = self.pattern(pattern, &mut slots)?;
+        // A form of one open piece means what that piece means.
+        let mut open = pieces.iter_mut().filter_map(|p| if let Piece::Group(_, slot) | Piece::Open(_, slot) = p { Some(slot) } else { None });
+        if let (Some(slot @ None), None, None) = (open.next(), open.next(), means) {
+            *slot = Some(0);
+            slots.push(String::new());
+        }
+        let means = match means {
+            Some(m) => means_of(m, &slots)?,
+            None if slots.len() == 1 => Means::Slot(0),
+            None => Means::Words,
+        };
+        Ok(Form { pieces, means })
+    }
+
+    fn pattern(&self, pattern: &str, slots: &mut Vec<String>) -> Result<Vec<Piece>, String> {
         let mut pieces = Vec::new();
         for part in pattern.split_whitespace() {
             if let Some(inner) = part.strip_prefix('{').and_then(|p| p.strip_suffix('}')) {
@@ -147,8 +233,8 @@ impl Grammar {
                     pieces.push(Piece::Rest(Some(named(group)?)));
                     continue;
                 }
-                if let Some(group) = what.strip_suffix('~') {
-                    pieces.push(Piece::Among(named(group)?, slot));
+                if let Some(group) = what.strip_suffix(['~', '^']) {
+                    pieces.push(Piece::Among(named(group)?, slot, what.ends_with('^')));
                     continue;
                 }
                 if let Some(group) = what.strip_suffix('*') {
@@ -157,29 +243,17 @@ impl Grammar {
                 }
                 pieces.push(match OPEN.iter().find(|(n, _)| *n == what) {
                     Some((_, open)) => Piece::Open(*open, slot),
+                    None if what == "words" => Piece::Span(Run::Any, slot),
+                    None if what == "phrase" => Piece::Span(Run::Phrase, slot),
                     None => Piece::Group(named(what)?, slot),
                 });
             } else if let Some(word) = part.strip_suffix('?') {
-                pieces.push(Piece::Maybe(word.split('|').map(str::to_owned).collect()));
+                pieces.push(Piece::Maybe(Choice::read(word)));
             } else {
-                pieces.push(Piece::Words(part.split('|').map(str::to_owned).collect()));
+                pieces.push(Piece::Words(Choice::read(part)));
             }
         }
-        if pieces.is_empty() {
-            return Err("a form needs at least one word".into());
-        }
-        // A form of one open piece means what that piece means.
-        let mut open = pieces.iter_mut().filter_map(|p| if let Piece::Group(_, slot) | Piece::Open(_, slot) = p { Some(slot) } else { None });
-        if let (Some(slot @ None), None, None) = (open.next(), open.next(), means) {
-            *slot = Some(0);
-            slots.push(String::new());
-        }
-        let means = match means {
-            Some(m) => means_of(m, &slots)?,
-            None if slots.len() == 1 => Means::Slot(0),
-            None => Means::Words,
-        };
-        Ok(Form { pieces, means })
+        if pieces.is_empty() { Err("a form needs at least one word".into()) } else { Ok(pieces) }
     }
 
     /// Whether a word is a function word.
@@ -199,22 +273,95 @@ impl Grammar {
     }
 
     /// Everything that a whole sentence may mean by the forms of a group, the first form's meaning first. Where that is nothing, what only
-    /// fills the sentence is left out, and then its statements are read one by one.
+    /// fills the sentence is left out, then its statements are read one by one, and then it is said plainer.
     pub fn readings(&self, group: &str, sentence: &Sentence) -> Vec<Term> {
-        let found = self.whole(group, &sentence.words);
-        if !found.is_empty() || sentence.words.len() > MAX_WORDS {
+        self.read_again(group, &sentence.words, MOST_REWRITES, &mut MOST_TRIES.clone())
+    }
+
+    /// What a sentence means that lacks what the one before says.
+    pub fn following(&self, group: &str, before: &[Word], words: &[Word]) -> Option<Term> {
+        let end = Word { lower: ";".into(), shown: ";".into() };
+        let both = [before, &[end], words].concat();
+        let ways = self.plainer(&format!("{group}_after"), &self.unfilled(&both));
+        let mut tries = MOST_TRIES;
+        ways.iter().find_map(|w| self.of_parts(group, w, 2, &mut tries).into_iter().next())
+    }
+
+    /// What must not be taken for several statements in a row is said plainer before that is tried, everything else after it.
+    fn read_again(&self, group: &str, words: &[Word], depth: usize, tries: &mut usize) -> Vec<Term> {
+        let found = self.whole(group, words);
+        if !found.is_empty() || words.len() > MAX_WORDS {
             return found;
         }
-        let plain = self.unfilled(&sentence.words);
-        let found = if plain.len() < sentence.words.len() { self.whole(group, &plain) } else { found };
-        if found.is_empty() && group == "told" { self.joined(&plain).into_iter().collect() } else { found }
+        let plain = self.unfilled(words);
+        let ways: Vec<Vec<Word>> = [words, &plain].into_iter().flat_map(expanded).collect();
+        let found = ways.iter().skip(1).map(|w| self.whole(group, w)).find(|f| !f.is_empty()).unwrap_or_default();
+        if !found.is_empty() {
+            return found;
+        }
+        let found = self.rewritten(&format!("{group}_first"), group, [words, words], depth, tries);
+        if !found.is_empty() {
+            return found;
+        }
+        let found = self.whole(&format!("{group}_last"), words);
+        if !found.is_empty() {
+            return found;
+        }
+        match if group == "told" { ways.iter().find_map(|w| self.joined(w)) } else { None } {
+            Some(m) => vec![m],
+            None => self.rewritten(group, group, [words, &plain], depth, tries),
+        }
+    }
+
+    fn rewritten(&self, by: &str, group: &str, ways: [&[Word]; 2], depth: usize, tries: &mut usize) -> Vec<Term> {
+        let differ = if depth == 0 { 0 } else { 1 + usize::from(ways.first() != ways.last()) };
+        for parts in ways.iter().take(differ).flat_map(|w| self.plainer(by, w)) {
+            *tries = tries.saturating_sub(1);
+            let found = if *tries == 0 { break } else { self.of_parts(group, &parts, depth - 1, tries) };
+            if !found.is_empty() {
+                return found;
+            }
+        }
+        vec![]
+    }
+
+    /// What sentences mean together, if each of them is read.
+    fn of_parts(&self, group: &str, parts: &[Vec<Word>], depth: usize, tries: &mut usize) -> Vec<Term> {
+        if let [one] = parts {
+            return self.read_again(group, one, depth, tries);
+        }
+        let part = |p: &Vec<Word>, tries: &mut usize| self.read_again(group, p, depth, tries).into_iter().find(|m| !alone(m));
+        let all: Option<Vec<Term>> = parts.iter().map(|p| part(p, tries)).collect();
+        all.and_then(|all| all.into_iter().rev().reduce(|rest, m| Term::Fun("both".into(), vec![m, rest]))).into_iter().collect()
+    }
+
+    /// The ways to say a sentence plainer, each in one or several sentences.
+    fn plainer(&self, group: &str, words: &[Word]) -> Vec<Vec<Vec<Word>>> {
+        let Some(forms) = self.rewrites.get(group).filter(|_| words.len() <= MAX_WORDS) else { return vec![] };
+        let mut p = self.parse_of(words);
+        let mut out: Vec<Vec<Vec<Word>>> = Vec::new();
+        for form in forms {
+            let mut found = Vec::new();
+            p.pieces(form, (0, 0), 0, &mut vec![None; form.pieces.len()], &mut found);
+            for (_, t) in found.iter().filter(|(end, _)| *end == words.len()) {
+                let Term::Fun(_, parts) = t else { continue };
+                let said: Vec<Vec<Word>> = parts.iter().map(|t| spoken(t, words)).collect();
+                if !out.contains(&said) {
+                    out.push(said);
+                }
+            }
+        }
+        out
     }
 
     fn whole(&self, group: &str, words: &[Word]) -> Vec<Term> {
         let Some(start) = self.names.get(group).filter(|_| words.len() <= MAX_WORDS) else { return vec![] };
-        let mut p = Parse { grammar: self, words, memo: BTreeMap::new() };
-        let found = p.group(*start, 0);
+        let found = self.parse_of(words).group(*start, 0);
         found.iter().filter(|(end, _)| *end == words.len()).map(|(_, t)| t.clone()).collect()
+    }
+
+    fn parse_of<'a>(&'a self, words: &'a [Word]) -> Parse<'a> {
+        Parse { grammar: self, words, bases: words.iter().map(|w| self.known.bases(&w.lower)).collect(), memo: BTreeMap::new() }
     }
 
     /// The words without fillers, and without the commas that stood beside them or nowhere else.
@@ -223,7 +370,9 @@ impl Grammar {
         let mut at = 0;
         while let Some(w) = words.get(at) {
             let begins = |f: &&String| f.split(' ').enumerate().all(|(n, part)| words.get(at + n).is_some_and(|w| w.lower == part));
-            if let Some(f) = self.known.fillers.iter().filter(begins).max_by_key(|f| f.len()) {
+            // `The well` is a thing.
+            let noun = out.last().is_some_and(|w| ARTICLES.contains(&&*w.lower));
+            if let Some(f) = self.known.fillers.iter().filter(|f| !noun || f.contains(' ')).filter(begins).max_by_key(|f| f.len()) {
                 at += f.split(' ').count();
                 let before = out.last().is_none_or(|w| w.lower == ",");
                 let after = words.get(at).is_some_and(|w| w.lower == ",");
@@ -242,16 +391,54 @@ impl Grammar {
     /// Several statements of one sentence, read one by one.
     fn joined(&self, words: &[Word]) -> Option<Term> {
         let joint = |w: &Word| self.known.joints.contains(&w.lower);
-        let told = |words: &[Word]| self.whole("told", words).into_iter().next().filter(|m| !matches!(m, Term::Fun(f, _) if ALONE.contains(&&**f)));
+        let read = |words: &[Word]| self.whole("told", words).into_iter().next().or_else(|| self.whole("told", &self.unfilled(words)).into_iter().next());
+        let told = |words: &[Word]| read(words).filter(|m| !alone(m));
         let ends = words.iter().enumerate().filter(|(at, w)| *at > 0 && joint(w)).map(|(at, _)| at);
         ends.take(MOST_JOINTS).find_map(|at| {
             let (left, right) = words.split_at_checked(at)?;
             let right = right.get(right.iter().take_while(|w| joint(w)).count()..).filter(|r| !r.is_empty())?;
             let first = told(left)?;
-            let rest = told(right).or_else(|| self.joined(right))?;
+            // `Ada took the rope and went home`: the same does both.
+            let plain = self.unfilled(left);
+            let again = || [subject(&plain), right].concat();
+            let rest = told(right).or_else(|| self.joined(right)).or_else(|| told(&again())).or_else(|| self.joined(&again()))?;
             Some(Term::Fun("both".into(), vec![first, rest]))
         })
     }
+}
+
+/// Whether a meaning is what a sentence does as a whole.
+fn alone(m: &Term) -> bool {
+    matches!(m, Term::Fun(f, _) if ALONE.contains(&&**f))
+}
+
+/// The words of a sentence said plainer: its own, and those that stand in the sentence rewritten.
+fn spoken(part: &Term, words: &[Word]) -> Vec<Word> {
+    let Term::Fun(_, args) = part else { return vec![] };
+    let said = |t: &Term| match t {
+        Term::Fun(_, at) => match at.as_slice() {
+            [Term::Int(from), Term::Int(to)] => words.get(usize::try_from(*from).unwrap_or(0)..usize::try_from(*to).unwrap_or(0)).unwrap_or(&[]).to_vec(),
+            _ => vec![],
+        },
+        _ => t.as_name().map(|n| Word { lower: n.to_lowercase(), shown: n.to_owned() }).into_iter().collect(),
+    };
+    args.iter().flat_map(said).collect()
+}
+
+/// Whom or what a statement is about, by its first words: a name, a name of two words, or an article with its noun.
+fn subject(words: &[Word]) -> &[Word] {
+    let two = match words {
+        [a, b, ..] => ARTICLES.contains(&&*a.lower) || a.capital() && b.capital(),
+        _ => false,
+    };
+    words.get(..if two { 2 } else { 1 }).unwrap_or(words)
+}
+
+/// The words, and what they may be short for: `'s` for a verb.
+fn expanded(words: &[Word]) -> Vec<Vec<Word>> {
+    let with = |verb: &str| words.iter().map(|w| if w.lower == "'s" { Word { lower: verb.into(), shown: verb.into() } } else { w.clone() }).collect();
+    let short = words.iter().any(|w| w.lower == "'s");
+    [words.to_vec()].into_iter().chain(["is", "has"].into_iter().filter(|_| short).map(with)).collect()
 }
 
 /// A meaning with its slots: `{x}` stands for what the slot `x` holds.
@@ -280,14 +467,27 @@ fn fill(m: &Means, slots: &[Option<Term>], words: &[Word]) -> Option<Term> {
         Means::Words => Term::string(&words.iter().map(|w| w.lower.as_str()).collect::<Vec<_>>().join(" ")),
         Means::Slot(n) => slots.get(*n).cloned().flatten()?,
         Means::Leaf(t) => t.clone(),
+        Means::Again(parts) => {
+            let part = |p: &Vec<Means>| Some(Term::Fun("part".into(), p.iter().map(|m| fill(m, slots, words)).collect::<Option<_>>()?));
+            Term::Fun("again".into(), parts.iter().map(part).collect::<Option<_>>()?)
+        }
         Means::Fun(name, args) => {
             let args: Vec<Term> = args.iter().map(|a| fill(a, slots, words)).collect::<Option<_>>()?;
             match &**name {
-                "join" => Term::string(&args.iter().map(|a| a.as_name().map_or_else(|| a.to_string(), str::to_owned)).collect::<Vec<_>>().join(" ")),
+                "join" => Term::string(&args.iter().map(name_in).collect::<Option<Vec<_>>>()?.join(" ").replace(" 's", "'s")),
                 _ => Term::Fun(name.clone(), args),
             }
         }
     })
+}
+
+/// A name in other words: of a thing whose kind is told in passing the name alone, and of who is meant by no name none.
+fn name_in(t: &Term) -> Option<String> {
+    match t {
+        Term::Fun(f, args) if matches!(&**f, "the" | "def") => args.first().and_then(name_in),
+        Term::Fun(..) => None,
+        _ => Some(t.as_name().map_or_else(|| t.to_string(), str::to_owned)),
+    }
 }
 
 type Found = Rc<Vec<(usize, Term)>>;
@@ -295,6 +495,8 @@ type Found = Rc<Vec<(usize, Term)>>;
 struct Parse<'a> {
     grammar: &'a Grammar,
     words: &'a [Word],
+    /// What verb each word could be a form of.
+    bases: Vec<Vec<String>>,
     memo: BTreeMap<(usize, usize), Found>,
 }
 
@@ -323,6 +525,7 @@ impl Parse<'_> {
         let Some(piece) = form.pieces.get(n) else {
             if let Some(t) = fill(&form.means, slots, self.words.get(start..at).unwrap_or(&[]))
                 && out.len() < KEPT
+                && out.iter().filter(|(e, _)| *e == at).count() < KEPT_OF_ONE
                 && !out.iter().any(|(e, o)| *e == at && *o == t)
             {
                 out.push((at, t));
@@ -331,12 +534,12 @@ impl Parse<'_> {
         };
         match piece {
             Piece::Words(words) => {
-                if self.words.get(at).is_some_and(|w| words.contains(&w.lower)) {
+                if self.is_one(words, at) {
                     self.pieces(form, (n + 1, start), at + 1, slots, out);
                 }
             }
             Piece::Maybe(words) => {
-                if self.words.get(at).is_some_and(|w| words.contains(&w.lower)) {
+                if self.is_one(words, at) {
                     self.pieces(form, (n + 1, start), at + 1, slots, out);
                 }
                 self.pieces(form, (n + 1, start), at, slots, out);
@@ -355,8 +558,8 @@ impl Parse<'_> {
                     }
                 }
             }
-            Piece::Among(g, slot) => {
-                if let Some(all) = self.among(*g, at) {
+            Piece::Among(g, slot, alone) => {
+                if let Some(all) = self.among(*g, at, *alone) {
                     if let Some(s) = slot.and_then(|s| slots.get_mut(s)) {
                         *s = Some(all);
                     }
@@ -371,8 +574,25 @@ impl Parse<'_> {
                     self.pieces(form, (n + 1, start), *end, slots, out);
                 }
             }
+            Piece::Span(run, slot) => {
+                let last = n + 1 == form.pieces.len();
+                let ends: Vec<usize> = match run {
+                    Run::Of(g) => self.group(*g, at).iter().map(|(end, _)| *end).collect::<BTreeSet<_>>().into_iter().rev().collect(),
+                    Run::Any => (at + 1..=self.words.len()).collect(),
+                    Run::Phrase => {
+                        let long = self.words.iter().skip(at).take_while(|w| !matches!(&*w.lower, "," | ":" | ";")).count();
+                        (at + 1..=at + long).collect()
+                    }
+                };
+                for end in ends.into_iter().filter(|end| !last || *end == self.words.len()) {
+                    if let Some(s) = slot.and_then(|s| slots.get_mut(s)) {
+                        *s = Some(Term::Fun("words".into(), [at, end].iter().filter_map(|n| i32::try_from(*n).ok()).map(Term::Int).collect()));
+                    }
+                    self.pieces(form, (n + 1, start), end, slots, out);
+                }
+            }
             Piece::Open(open, slot) => {
-                if let Some(t) = self.words.get(at).and_then(|w| self.open(*open, w)) {
+                if let Some(t) = self.words.get(at).and_then(|w| self.open(*open, w, at)) {
                     if let Some(s) = slot.and_then(|s| slots.get_mut(s)) {
                         *s = Some(t);
                     }
@@ -382,18 +602,28 @@ impl Parse<'_> {
         }
     }
 
+    fn is_one(&self, of: &Choice, at: usize) -> bool {
+        let verb = || !of.verbs.is_empty() && self.bases.get(at).is_some_and(|b| b.iter().any(|b| of.verbs.contains(b)));
+        self.words.get(at).is_some_and(|w| of.words.contains(&w.lower) || verb())
+    }
+
     /// What stands among the words from here on: at each word the longest, and before it what the group's first form finds, which alone
     /// says nothing yet.
-    fn among(&mut self, group: usize, at: usize) -> Option<Term> {
+    fn among(&mut self, group: usize, at: usize, alone: bool) -> Option<Term> {
         let first =
             self.grammar.groups.get(group).and_then(|g| g.first()).and_then(|f| if let Means::Fun(name, _) = &f.means { Some(name.clone()) } else { None });
         let bare = |t: &Term| matches!(t, Term::Fun(f, _) if Some(f) == first.as_ref());
-        let (mut found, mut more) = (vec![], false);
+        let (mut found, mut more, mut covered) = (vec![], false, at);
         for at in at..self.words.len() {
             let here = self.group(group, at);
             let plain = here.iter().map(|(_, t)| t).find(|t| bare(t));
             // Of several that are equally long the first form's.
-            let longest = here.iter().rev().max_by_key(|(end, _)| *end).map(|(_, t)| t).filter(|t| !bare(t));
+            let longest = here.iter().rev().max_by_key(|(end, _)| *end).filter(|(_, t)| !bare(t));
+            covered = covered.max(longest.map_or(at, |(end, _)| *end));
+            if alone && covered <= at && !self.words.get(at).is_some_and(|w| self.grammar.known.joints.contains(&w.lower)) {
+                return None;
+            }
+            let longest = longest.map(|(_, t)| t);
             more |= longest.is_some();
             found.extend(plain.into_iter().chain(longest).cloned());
         }
@@ -401,19 +631,26 @@ impl Parse<'_> {
         all.filter(|_| more)
     }
 
-    fn open(&self, open: Open, w: &Word) -> Option<Term> {
+    fn open(&self, open: Open, w: &Word, at: usize) -> Option<Term> {
         let g = self.grammar;
         let letter = w.shown.chars().count() == 1 && w.capital();
-        if !w.lower.chars().next().is_some_and(char::is_alphanumeric) || g.is_closed(&w.lower) && !(letter && matches!(open, Open::Label | Open::Name)) {
+        // `the will`: no verb follows an article.
+        let noun =
+            || g.known.nouns.contains(&w.lower) && at.checked_sub(1).and_then(|n| self.words.get(n)).is_some_and(|w| matches!(&*w.lower, "the" | "a" | "an"));
+        if !w.lower.chars().next().is_some_and(char::is_alphanumeric)
+            || g.is_closed(&w.lower) && !(letter && matches!(open, Open::Label | Open::Name) || open == Open::Word && noun())
+        {
             return None;
         }
         let text = match open {
             Open::Word => w.lower.clone(),
             Open::Name => w.shown.clone(),
+            Open::Plural if w.capital() && g.known.names.contains(&w.lower) => return None,
             Open::Plural => g.known.singular(&w.lower)?,
             Open::Third => g.known.third(&w.lower)?,
             Open::Past => g.known.past(&w.lower)?,
             Open::Ing => g.known.ing(&w.lower)?,
+            Open::Participle => g.known.past(&w.lower).map(|_| w.lower.clone())?,
             Open::Label => w.lower.clone(),
             Open::Comparative => g.known.degree(&w.lower, "er")?,
             Open::Superlative => g.known.degree(&w.lower, "est")?,

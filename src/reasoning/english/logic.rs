@@ -1,7 +1,7 @@
 //! From what a sentence means, as the forms give it, to facts and rules: who is meant, which names are variables, what follows from what.
 
 use super::super::told::{Form, Goal, Literal, Need, Reading, Rule, Strength, variable, variable_of};
-use super::context::{Context, WITNESS};
+use super::context::{Context, PLACING, WITNESS};
 use crate::term::{Atom, Term};
 
 /// A statement with its connectives.
@@ -30,20 +30,75 @@ struct Sentence<'a> {
     letters: Vec<(String, Term)>,
     /// Whether this is a rule.
     ruling: bool,
+    /// Whom the statement is about that is being read.
+    about: Option<Term>,
+    /// Who or what besides was named in this sentence last.
+    besides: Vec<Term>,
+    /// The kinds that variables were said to be of, by name.
+    kinds: Vec<(String, Term)>,
 }
 
 /// The readings of a statement; `Err` says what about it is not understood.
 pub fn statement(m: &Term, context: &mut Context) -> Result<Vec<Reading>, String> {
     match m {
         Term::Const(c) if &**c == "nothing" => Ok(vec![]),
+        // Two statements, each with those of whom it speaks.
+        Term::Fun(f, args) if &**f == "and" => args.iter().map(|a| statement(a, context)).collect::<Result<Vec<_>, _>>().map(|v| v.concat()),
         _ if super::connects(m) => readings(m, context),
+        Term::Fun(f, args) if &**f == "spare" => statement(&spared(args).ok_or("nobody is excepted")?, context),
         Term::Fun(f, args) if &**f == "both" => args.iter().map(|a| statement(a, context)).collect::<Result<Vec<_>, _>>().map(|v| v.concat()),
-        Term::Fun(f, args) if &**f == "not" => {
-            let inner = args.first().map_or_else(|| Ok(vec![]), |a| statement(a, context))?;
-            Ok(inner.into_iter().map(|r| if let Reading::Fact(l) = r { Reading::Fact(l.negated()) } else { r }).collect())
+        Term::Fun(f, args) if &**f == "not" => match args.first() {
+            Some(a) if super::connects(a) => readings(&denied(a)?, context),
+            Some(a) => Ok(statement(a, context)?.into_iter().map(|r| if let Reading::Fact(l) = r { Reading::Fact(l.negated()) } else { r }).collect()),
+            None => Ok(vec![]),
+        },
+        _ => {
+            // A module's rules know whom a pronoun means as long as only it was told of.
+            let m = match &context.last {
+                Some(who) if !context.by_module => replace(m, "pro", &who.clone()),
+                _ => m.clone(),
+            };
+            let said = plain(&m, context);
+            let kinds = in_passing(&m, context);
+            said.iter().for_each(|t| context.mention_all(t));
+            Ok(kinds.into_iter().chain(said.iter().filter_map(Term::to_atom)).map(|atom| Reading::Fact(Literal { positive: true, atom })).collect())
         }
-        _ => Ok(plain(m, context).iter().filter_map(Term::to_atom).map(|atom| Reading::Fact(Literal { positive: true, atom })).collect()),
     }
+}
+
+/// A statement of all of a kind but those named (`spare(say(every(Kind),VP),Names)`): it is so unless one is called so, and not so of them.
+fn spared(args: &[Term]) -> Option<Term> {
+    let fun = |name: &str, args: Vec<Term>| Term::Fun(name.into(), args);
+    let [all, names] = args else { return None };
+    let ("say", [_, vp]) = parts(all)? else { return None };
+    let mut named = vec![names];
+    while let Some(("each", [a, b])) = named.last().and_then(|n| parts(n)) {
+        named.pop();
+        named.extend([a, b]);
+    }
+    let called = |n: &Term| Some(fun("is", vec![Term::constant("self"), Term::string(&format!("called {}", n.as_name()?))]));
+    let any = named.iter().map(|n| called(n)).collect::<Option<Vec<_>>>()?.into_iter().reduce(|a, b| fun("any", vec![a, b]))?;
+    let mut out = fun("unless", vec![all.clone(), fun("say", vec![fun("pro", vec![Term::constant("it")]), any])]);
+    for n in named {
+        let not = fun("all", vec![called(n)?, fun("not", vec![vp.clone()])]);
+        out = fun("both", vec![out, fun("say", vec![n.clone(), not])]);
+    }
+    Some(out)
+}
+
+/// That a statement is not so, as a statement of its own: not all are, if it is said of all.
+fn denied(m: &Term) -> Result<Term, String> {
+    let fun = |name: &str, args: Vec<Term>| Term::Fun(name.into(), args);
+    let Some(("say", [subject, vp])) = parts(m) else { return Err("that all of this is not so".into()) };
+    let not = fun("not", vec![vp.clone()]);
+    let (subject, vp) = match parts(subject) {
+        Some(("every", [kind])) => (fun("some", vec![kind.clone()]), not),
+        Some(("no", [kind])) => (fun("some", vec![kind.clone()]), vp.clone()),
+        Some(("some", [kind])) => (fun("no", vec![kind.clone()]), vp.clone()),
+        Some(("each" | "either" | "only" | "other", _)) => return Err("that this is not so of all of them".into()),
+        _ => (subject.clone(), not),
+    };
+    Ok(fun("say", vec![subject, vp]))
 }
 
 /// The form of a question's answer, and what is asked.
@@ -53,12 +108,20 @@ pub fn question(m: &Term, context: &mut Context, text: &str) -> (Form, Goal) {
     match parts(m) {
         Some(("which" | "whom", _)) => (Form::Which, literals(m, context)),
         Some(("count", _)) => (Form::HowMany, literals(m, context)),
+        // `And Zed, is he tall?`
+        Some(("about", [who, asked])) => {
+            if let Some(who) = plain(who, context).first() {
+                context.speak_of(who);
+            }
+            question(asked, context, text)
+        }
         Some((how @ ("can" | "must"), [inner])) => match statement(inner, context).as_deref() {
-            Ok([Reading::Fact(l)]) => (Form::Need(if how == "can" { Need::Can } else { Need::Must }), Goal::Literals(vec![l.clone()])),
+            Ok([.., Reading::Fact(l)]) => (Form::Need(if how == "can" { Need::Can } else { Need::Must }), Goal::Literals(vec![l.clone()])),
             _ => (Form::Truth, unread("no one statement".into())),
         },
         Some(("claim", [inner])) if super::connects(inner) => (Form::Truth, of_all(inner, context).unwrap_or_else(|| literals(m, context))),
         Some(("claim", [inner])) => match statement(inner, context).as_deref() {
+            Ok([Reading::Fact(l)]) if l.positive && l.atom.args.len() > 2 => (Form::Truth, Goal::Asked(Term::Fun("is_so".into(), vec![l.atom.to_term()]))),
             Ok([Reading::Fact(l)]) => (Form::Truth, Goal::Literals(vec![l.clone()])),
             _ => (Form::Truth, unread("no one statement".into())),
         },
@@ -66,37 +129,45 @@ pub fn question(m: &Term, context: &mut Context, text: &str) -> (Form, Goal) {
     }
 }
 
-/// Whether all of a kind are so, if that is asked: `every(Kind,Sign,Predicate,Other)`.
+/// Whether all of a kind are so, if that is asked: `every(Kinds,Sign,Predicate,Other)`, where the kinds are a list of what all of them are.
 fn of_all(m: &Term, context: &mut Context) -> Option<Goal> {
     let Some(("say", [subject, vp])) = parts(m) else { return None };
     let Some(("every", [kind])) = parts(subject) else { return None };
-    let mut s = Sentence { context, vars: Vec::new(), given: Vec::new(), passing: Vec::new(), open: true, letters: Vec::new(), ruling: false };
+    let mut s = Sentence::new(context, true);
     let x = Term::constant("anybody");
-    let (Ok(Says::Lit(is)), Ok(so)) = (s.predicate(kind, &x), s.predicate(vp, &x)) else { return None };
-    match (cases(&so).as_slice(), s.given.is_empty()) {
-        ([so], true) => match so.as_slice() {
-            [l] if l.atom.args.len() < 3 => {
-                let other = l.atom.args.get(1).cloned().unwrap_or_else(|| Term::constant("it"));
-                let sign = Term::constant(if l.positive { "pos" } else { "neg" });
-                Some(Goal::Asked(Term::Fun("every".into(), vec![Term::Const(is.atom.name), sign, Term::Const(l.atom.name.clone()), other])))
-            }
-            _ => None,
-        },
+    let mut one = |vp: &Term| match cases(&s.predicate(vp, &x).ok()?).as_slice() {
+        [ls] if s.given.is_empty() => ls.iter().map(said_of_all).collect::<Option<Vec<_>>>(),
         _ => None,
-    }
+    };
+    let (kinds, so) = (one(kind), one(vp));
+    Some(match (kinds, so.as_deref()) {
+        (Some(kinds), Some([so])) => {
+            let list = kinds.into_iter().rev().fold(Term::constant("nil"), |rest, k| Term::Fun("c".into(), vec![Term::Fun("k".into(), k.to_vec()), rest]));
+            Goal::Asked(Term::Fun("every".into(), [vec![list], so.to_vec()].concat()))
+        }
+        _ => Goal::Unread("whether all are so is asked of kinds and what they are only".into()),
+    })
+}
+
+/// What is said of the one who stands for all: sign, predicate and the other thing.
+fn said_of_all(l: &Literal) -> Option<[Term; 3]> {
+    let other = l.atom.args.get(1).cloned().unwrap_or_else(|| Term::constant("it"));
+    let whole = l.atom.args.len() < 3 && !l.atom.args.iter().any(|a| variable_of(a).is_some());
+    whole.then(|| [Term::constant(if l.positive { "pos" } else { "neg" }), Term::Const(l.atom.name.clone()), other])
 }
 
 fn readings(meaning: &Term, context: &mut Context) -> Result<Vec<Reading>, String> {
-    let mut s = Sentence { context, vars: Vec::new(), given: Vec::new(), passing: Vec::new(), open: false, letters: Vec::new(), ruling: false };
-    let mut out = s.statement(meaning, Strength::Strict)?;
-    out.extend(s.passing.into_iter().map(Reading::Fact));
+    let mut s = Sentence::new(context, false);
+    let said = s.statement(meaning, Strength::Strict)?;
+    // What is said in passing comes first: what a correction is about is the statement itself.
+    let mut out: Vec<Reading> = s.passing.into_iter().map(Reading::Fact).chain(said).collect();
     out.dedup();
     Ok(out)
 }
 
 /// What is asked, as literals that must hold together; variables stand for whoever is asked for.
 fn goal(meaning: &Term, context: &mut Context) -> Result<Vec<Literal>, String> {
-    let mut s = Sentence { context, vars: Vec::new(), given: Vec::new(), passing: Vec::new(), open: true, letters: Vec::new(), ruling: false };
+    let mut s = Sentence::new(context, true);
     let says = match parts(meaning) {
         Some(("which" | "count", [vp])) => {
             let x = s.fresh();
@@ -118,8 +189,14 @@ fn goal(meaning: &Term, context: &mut Context) -> Result<Vec<Literal>, String> {
 /// A term without pronouns of place: names as first written, `each` spread, what is said in passing dropped.
 fn plain(meaning: &Term, context: &mut Context) -> Vec<Term> {
     match meaning {
-        Term::Fun(f, args) if &**f == "the" => args.first().map(|n| plain(n, context)).unwrap_or_default(),
+        Term::Fun(f, args) if matches!(&**f, "the" | "def") => args.first().map(|n| plain(n, context)).unwrap_or_default(),
+        Term::Fun(f, args) if &**f == "pro" => {
+            let thing = args.first().and_then(Term::as_name) == Some("thing");
+            vec![context.meant(thing, None).cloned().unwrap_or_else(|| Term::string("it"))]
+        }
         Term::Fun(f, args) if &**f == "each" => args.iter().flat_map(|a| plain(a, context)).collect(),
+        // One of a kind is none of those that were spoken of.
+        Term::Fun(f, args) if matches!((&**f, args.last()), ("one" | "some", Some(Term::Str(_)))) => vec![meaning.clone()],
         Term::Fun(f, args) => {
             let mut rows: Vec<Vec<Term>> = vec![Vec::new()];
             for a in args {
@@ -128,8 +205,19 @@ fn plain(meaning: &Term, context: &mut Context) -> Vec<Term> {
             }
             rows.into_iter().map(|r| Term::Fun(f.clone(), r)).collect()
         }
-        Term::Str(s) => vec![Term::string(&context.named(s))],
+        Term::Str(s) => vec![Term::string(&context.meant_by(s))],
         t => vec![t.clone()],
+    }
+}
+
+/// What things are said to be in passing (`the red door` is a door).
+fn in_passing(meaning: &Term, context: &mut Context) -> Vec<Atom> {
+    match parts(meaning) {
+        Some(("the", [Term::Str(name), kind])) => {
+            kind.as_name().map(|k| Atom::new(&identifier(k), vec![Term::string(&context.meant_by(name))])).into_iter().collect()
+        }
+        Some((_, args)) => args.iter().flat_map(|a| in_passing(a, context)).collect(),
+        None => vec![],
     }
 }
 
@@ -140,6 +228,15 @@ pub fn identifier(word: &str) -> String {
         out.insert_str(0, "n_");
     }
     out
+}
+
+/// The noun of a kind, the last that one is said to be in it.
+fn noun_of(kind: &Term) -> Option<String> {
+    match parts(kind)? {
+        ("all", [a, b]) => noun_of(b).or_else(|| noun_of(a)),
+        ("is", [_, k]) => k.as_name().map(str::to_lowercase),
+        _ => None,
+    }
 }
 
 /// The first name in a meaning.
@@ -167,7 +264,12 @@ fn replace(t: &Term, what: &str, by: &Term) -> Term {
     }
 }
 
-impl Sentence<'_> {
+impl<'a> Sentence<'a> {
+    fn new(context: &'a mut Context, open: bool) -> Self {
+        let (vars, given, passing, letters, besides, kinds) = Default::default();
+        Self { context, vars, given, passing, open, letters, ruling: false, about: None, besides, kinds }
+    }
+
     fn fresh(&mut self) -> Term {
         let n = i32::try_from(self.vars.len() + 1).unwrap_or(i32::MAX);
         self.vars.push(n);
@@ -193,8 +295,16 @@ impl Sentence<'_> {
             Some(("unless", [d, c])) => {
                 let (head, strength) = self.conclusion(d, strength)?;
                 self.open = true;
+                let mut given = std::mem::take(&mut self.given);
                 let unless = self.clauses(c)?;
-                let given = std::mem::take(&mut self.given);
+                let met = std::mem::take(&mut self.given);
+                // `Unless there is a strike`: that there is one is all that is said of it.
+                let unless = if unless == Says::All(vec![]) {
+                    Says::All(met)
+                } else {
+                    given.extend(met);
+                    unless
+                };
                 let ways = cases(&unless);
                 let Some(one) = ways.iter().map(|w| if let [l] = w.as_slice() { Some(l.clone()) } else { None }).collect::<Option<Vec<_>>>() else {
                     return Err("an exception of several conditions".into());
@@ -220,7 +330,9 @@ impl Sentence<'_> {
             let x = self.fresh();
             let (does, is) = (self.predicate(vp, &x)?, self.predicate(kind, &x)?);
             let given = std::mem::take(&mut self.given);
-            return Ok(rules(&Says::All(given.into_iter().chain(body).chain([does]).collect()), &is, &unless, strength));
+            let body = Says::All(given.into_iter().chain(body).chain([does]).collect());
+            let whole = whole(&is).map(|one| rules(&body, &Says::Lit(one), &unless, strength));
+            return Ok([rules(&body, &is, &unless, strength), whole.unwrap_or_default()].concat());
         }
         let (head, strength) = self.conclusion(d, strength)?;
         let given = std::mem::take(&mut self.given);
@@ -232,6 +344,7 @@ impl Sentence<'_> {
             Some(("and", [a, b])) => Ok(Says::All(vec![self.clauses(a)?, self.clauses(b)?])),
             Some(("or", [a, b])) => Ok(Says::Any(vec![self.clauses(a)?, self.clauses(b)?])),
             Some(("say", [subject, vp])) => self.say(subject, vp),
+            Some(("not", [a])) if super::connects(a) => self.clauses(&denied(a)?),
             Some(("not", [a])) => Ok(Says::Not(Box::new(self.clauses(a)?))),
             Some((name, args)) if !args.is_empty() => Ok(Says::Lit(Literal { positive: true, atom: Atom::new(name, args.to_vec()) })),
             _ => Err(format!("`{m}` is no statement")),
@@ -244,14 +357,22 @@ impl Sentence<'_> {
             Some(("either", [a, b])) => Ok(Says::Either(vec![self.say(a, vp)?, self.say(b, vp)?])),
             Some(("no", [kind])) => {
                 let x = self.of_kind(kind)?;
-                Ok(Says::Not(Box::new(self.predicate(vp, &x)?)))
+                self.about = Some(x.clone());
+                let says = self.predicate(vp, &x);
+                self.about = None;
+                Ok(Says::Not(Box::new(says?)))
             }
             _ => {
                 let x = self.thing(subject)?;
+                self.about = Some(x.clone());
                 if matches!(x, Term::Str(_)) {
                     self.context.speak_of(&x);
+                } else if let (Some(("every", [kind])), false) = (parts(subject), self.open) {
+                    self.context.kind = Some(kind.clone());
                 }
-                self.predicate(vp, &x)
+                let says = self.predicate(vp, &x);
+                self.about = None;
+                says
             }
         }
     }
@@ -259,9 +380,19 @@ impl Sentence<'_> {
     /// A variable for one of a kind.
     fn of_kind(&mut self, kind: &Term) -> Result<Term, String> {
         let x = self.fresh();
+        // What is said of the kind is a condition, in which `some` is anybody.
+        let (about, open) = (self.about.replace(x.clone()), std::mem::replace(&mut self.open, true));
         let is = self.predicate(kind, &x)?;
+        (self.about, self.open) = (about, open);
         self.given.push(is);
+        self.kinds.extend(noun_of(kind).map(|k| (k, x.clone())));
         Ok(x)
+    }
+
+    /// The one of a kind that this sentence spoke of: in `a dog chases a cat if the dog is hungry` the dog.
+    fn definite(&self, name: &Term) -> Option<Term> {
+        let name = name.as_name()?.to_lowercase();
+        self.kinds.iter().rev().find(|(k, _)| *k == name).map(|(_, x)| x.clone())
     }
 
     /// Who or what is meant.
@@ -276,10 +407,17 @@ impl Sentence<'_> {
                 self.letters.push((s.to_string(), v.clone()));
                 return Ok(v);
             }
-            Term::Str(s) => Term::string(&self.context.named(s)),
+            Term::Str(s) => Term::string(&self.context.meant_by(s)),
             Term::Fun(f, args) => match (&**f, args.as_slice()) {
                 ("v", _) => return Ok(t.clone()),
+                ("def", [name]) => match self.definite(name) {
+                    Some(x) => return Ok(x),
+                    None => self.thing(name)?,
+                },
                 ("the", [name, kind]) => {
+                    if let Some(x) = self.definite(name) {
+                        return Ok(x);
+                    }
                     let name = self.thing(name)?;
                     if let Some(k) = kind.as_name() {
                         self.passing.push(Literal { positive: true, atom: Atom::new(&identifier(k), vec![name.clone()]) });
@@ -303,13 +441,21 @@ impl Sentence<'_> {
                     x
                 }
                 ("pro", [which]) => {
-                    let object = which.as_name() == Some("them");
-                    let var = if object && self.vars.len() > 1 { self.vars.last() } else { self.vars.first() };
-                    return match var {
-                        Some(v) => Ok(variable(*v)),
+                    let object = matches!(which.as_name(), Some("them" | "that"));
+                    let thing = matches!(which.as_name(), Some("thing" | "that"));
+                    let mut vars = self.vars.iter().map(|v| variable(*v));
+                    let var = if object { vars.rfind(|v| Some(v) != self.about.as_ref()) } else { vars.next() };
+                    let kind = self.context.kind.clone().filter(|_| self.vars.is_empty());
+                    let fits = |t: &&Term| Some(*t) != self.about.as_ref() && thing != t.as_name().is_some_and(|n| n.starts_with(char::is_uppercase));
+                    let named = self.besides.iter().rev().find(fits).filter(|_| object).cloned();
+                    return match (var.or(named), kind) {
+                        (Some(v), _) => Ok(v),
+                        (None, Some(kind)) => self.of_kind(&kind),
                         // Without anybody whom it could mean, it is the `it` of `it rains`.
-                        None if object && self.context.other.is_some() => Ok(self.context.other.clone().unwrap_or_else(|| Term::string("it"))),
-                        None => Ok(self.context.last.clone().unwrap_or_else(|| Term::string("it"))),
+                        (None, None) => {
+                            let about = if object { self.about.as_ref() } else { None };
+                            Ok(self.context.meant(thing, about).cloned().unwrap_or_else(|| Term::string("it")))
+                        }
                     };
                 }
                 _ => return Err(format!("`{t}` is no one thing")),
@@ -361,7 +507,17 @@ impl Sentence<'_> {
                     none = true;
                     vec![self.of_kind(kind)?]
                 }
-                _ => vec![self.thing(a)?],
+                _ => {
+                    let thing = self.thing(a)?;
+                    if matches!(thing, Term::Str(_)) {
+                        self.context.mention(&thing);
+                        self.besides.push(thing.clone());
+                        if name.rsplit('_').next().is_some_and(|w| PLACING.contains(&w)) {
+                            self.context.stays_in(&thing);
+                        }
+                    }
+                    vec![thing]
+                }
             };
             rows = rows.iter().flat_map(|r| ways.iter().map(|w| [r.clone(), vec![w.clone()]].concat())).collect();
         }
@@ -425,14 +581,46 @@ fn cases(s: &Says) -> Vec<Vec<Literal>> {
     }
 }
 
+/// What one is who is several things at once, as one word (`licensed diver`): whoever is none need lack neither part.
+pub fn compound(parts: &[Literal]) -> Option<Literal> {
+    let (first, others) = parts.split_first().filter(|(_, o)| !o.is_empty())?;
+    let one = first.atom.args.first()?;
+    let of_one = |l: &Literal| l.positive && l.atom.args.first() == Some(one) && l.atom.args.iter().skip(1).all(|a| variable_of(a).is_none());
+    let name = parts.iter().map(|l| &*l.atom.name).collect::<Vec<_>>().join("_");
+    let more: Vec<&Term> = parts.iter().flat_map(|l| l.atom.args.iter().skip(1)).collect();
+    let args = [one].into_iter().chain(more.iter().copied()).cloned().collect();
+    (more.len() < 2 && of_one(first) && others.iter().all(of_one)).then(|| Literal { positive: true, atom: Atom::new(&name, args) })
+}
+
+/// Conditions with what one is who is several things at once as one word, if one must be.
+fn compounded(body: &[Literal]) -> Option<Vec<Literal>> {
+    let kinds = |of: &Literal| body.iter().filter(|l| l.positive && l.atom.args.first() == of.atom.args.first()).cloned().collect::<Vec<_>>();
+    let parts = body.iter().map(kinds).find(|k| k.len() > 1)?;
+    let one = compound(&parts)?;
+    Some([one].into_iter().chain(body.iter().filter(|l| !parts.contains(l)).cloned()).collect())
+}
+
+/// The same of a statement that all of some are so.
+fn whole(s: &Says) -> Option<Literal> {
+    let Says::All(v) = s else { return None };
+    compound(&v.iter().map(|s| if let Says::Lit(l) = s { Some(l.clone()) } else { None }).collect::<Option<Vec<_>>>()?)
+}
+
 /// If `body` then `head`, as facts and rules.
 fn rules(body: &Says, head: &Says, unless: &[Literal], strength: Strength) -> Vec<Reading> {
     match head {
-        Says::All(v) => v.iter().flat_map(|h| rules(body, h, unless, strength)).collect(),
+        Says::All(v) => {
+            let each = v.iter().flat_map(|h| rules(body, h, unless, strength)).collect::<Vec<_>>();
+            let one = whole(head).filter(|_| strength == Strength::Strict && *body != Says::All(vec![]));
+            each.into_iter().chain(one.into_iter().flat_map(|one| rules(body, &Says::Lit(one), unless, strength))).collect()
+        }
         Says::Not(s) => match &**s {
             Says::Lit(l) => rules(body, &Says::Lit(l.negated()), unless, strength),
             Says::Not(inner) => rules(body, inner, unless, strength),
-            inner => rules(body, &not(inner), unless, strength),
+            inner => {
+                let whole = whole(inner).map(|one| rules(body, &Says::Lit(one.negated()), unless, strength));
+                [rules(body, &not(inner), unless, strength), whole.unwrap_or_default()].concat()
+            }
         },
         Says::Any(v) | Says::Either(v) => {
             // One of several: if the others are not so, the last one is; and where only one can be, the others are not.
@@ -451,6 +639,11 @@ fn rules(body: &Says, head: &Says, unless: &[Literal], strength: Strength) -> Ve
         }
         Says::Lit(l) => cases(body)
             .into_iter()
+            .flat_map(|body| {
+                // Whoever is a sailing ship is one, whatever of a sailing ship it lacks if it is none.
+                let one = if strength == Strength::Strict { compounded(&body).filter(|b| !b.contains(l)) } else { None };
+                [body].into_iter().chain(one)
+            })
             .map(|mut body| {
                 body.dedup();
                 if body.is_empty() && unless.is_empty() && strength == Strength::Strict && !l.atom.args.iter().any(|a| variable_of(a).is_some()) {

@@ -77,6 +77,9 @@ pub fn claims(grammar: &Grammar, s: &Sentence) -> Option<Claim> {
                 _ => format!("{subject} {aux} {said}"),
             };
             let no = match said.strip_prefix("not ") {
+                _ if ["all", "every", "everyone", "everybody", "everything"].contains(&subject.split(' ').next().unwrap_or_default()) => {
+                    format!("not {}", small(&yes))
+                }
                 Some(said) => format!("{subject} {aux} {said}"),
                 None => format!("{subject} {aux} not {said}"),
             };

@@ -32,7 +32,7 @@ pub struct Sentence {
 }
 
 /// What words are short for at their end.
-const SHORT: [(&str, &str); 5] = [("'s", "'s"), ("'re", "are"), ("'m", "am"), ("'ve", "have"), ("'ll", "will")];
+const SHORT: [(&str, &str); 5] = [("'s", "'s"), ("'re", "are"), ("'m", "is"), ("'ve", "have"), ("'ll", "will")];
 /// After these `'s` is no owner.
 const IS_SHORTENED: [&str; 12] = ["it", "he", "she", "that", "there", "here", "who", "what", "where", "when", "how", "everyone"];
 
@@ -82,10 +82,12 @@ pub fn sentences(text: &str) -> Vec<Sentence> {
         if let Some(owner) = owner {
             push(&mut words, owner);
         }
-        if tail.contains([',', ';']) {
+        // A semicolon behind a statement parts it from the next.
+        let parted = tail.contains(';') && words.len() > 3;
+        if tail.contains([',', ';']) && !parted {
             push(&mut words, ",");
         }
-        if tail.contains(':') {
+        if parted || tail.contains(':') {
             push(&mut words, ":");
         }
         if tail.contains(['.', '?', '!']) {
@@ -102,7 +104,9 @@ pub fn sentences(text: &str) -> Vec<Sentence> {
 
 fn push(words: &mut Vec<Word>, text: &str) {
     if !text.is_empty() {
-        words.push(Word { lower: text.to_lowercase(), shown: text.to_owned() });
+        // `I am` and `he is` say the same of different people.
+        let lower = text.to_lowercase();
+        words.push(Word { lower: if lower == "am" { "is".to_owned() } else { lower }, shown: text.to_owned() });
     }
 }
 
@@ -113,6 +117,12 @@ pub struct Known {
     /// Function words, never open ones.
     #[serde(default)]
     pub closed: Vec<String>,
+    /// Function words that are open ones behind an article (`the will`).
+    #[serde(default)]
+    pub nouns: Vec<String>,
+    /// Names that look like plurals.
+    #[serde(default)]
+    pub names: Vec<String>,
     /// Irregular plurals and what they are plurals of.
     #[serde(default)]
     pub plurals: BTreeMap<String, String>,
@@ -125,6 +135,9 @@ pub struct Known {
     /// What stands between two statements of one sentence.
     #[serde(default)]
     pub joints: Vec<String>,
+    /// By group, what is said plainer in other words where no form takes it.
+    #[serde(default)]
+    pub rewrites: BTreeMap<String, Vec<String>>,
     /// Sentence forms by group (`grammar`).
     #[serde(default)]
     pub forms: BTreeMap<String, Vec<String>>,
@@ -134,10 +147,15 @@ impl Known {
     /// Takes in another file's words.
     pub fn add(&mut self, other: Self) {
         self.closed.extend(other.closed);
+        self.nouns.extend(other.nouns);
+        self.names.extend(other.names);
         self.plurals.extend(other.plurals);
         self.verbs.extend(other.verbs);
         self.fillers.extend(other.fillers);
         self.joints.extend(other.joints);
+        for (group, forms) in other.rewrites {
+            self.rewrites.entry(group).or_default().extend(forms);
+        }
     }
 
     /// What a noun is in the singular, if it could be a plural.
@@ -145,8 +163,13 @@ impl Known {
         if let Some(s) = self.plurals.get(word) {
             return Some(s.clone());
         }
+        // `craftsmen`, `saleswomen`.
+        if let Some(stem) = word.strip_suffix("smen").or_else(|| word.strip_suffix("women")) {
+            return Some(if word.ends_with("women") { format!("{stem}woman") } else { format!("{stem}sman") });
+        }
         let cut = |n: usize| word.get(..word.len().saturating_sub(n)).unwrap_or("").to_owned();
-        if word.len() < 3 || !word.ends_with('s') || ["ss", "us", "is"].iter().any(|e| word.ends_with(e)) {
+        let foreign = |e: &&str| word.ends_with(*e) && word.len() > 4;
+        if word.len() < 3 || !word.ends_with('s') || ["ss", "us", "is"].iter().any(|e| word.ends_with(e)) && !["wis", "jis", "kis", "his"].iter().any(foreign) {
             return None;
         }
         Some(if word.ends_with("ies") && word.len() > 4 {
@@ -189,6 +212,11 @@ impl Known {
         })
     }
 
+    /// The verbs that a word could be a form of.
+    pub fn bases(&self, word: &str) -> Vec<String> {
+        [Some(word.to_owned()), self.third(word), self.past(word), self.ing(word)].into_iter().flatten().collect()
+    }
+
     /// The base of a verb's form in `-ing`, if it could be one.
     pub fn ing(&self, word: &str) -> Option<String> {
         let stem = word.strip_suffix("ing").filter(|s| s.len() > 2)?;
@@ -214,6 +242,7 @@ impl Known {
             ['i', ..] => format!("{}y", stem.get(..stem.len() - 1).unwrap_or(stem)),
             [a, b] if a == b && !matches!(a, 'l' | 's' | 'z' | 'e' | 'o') => stem.get(..stem.len() - 1).unwrap_or(stem).to_owned(),
             // `admired`, `chased`: a consonant after a vowel that an `e` made long, told by common endings.
+            ['s', 's'] => stem.to_owned(),
             [c, v] if matches!(c, 'v' | 's' | 'c' | 'u' | 'z') || *c == 'r' && *v == 'i' || *c == 'g' && *v != 'g' && *v != 'n' => format!("{stem}e"),
             _ => stem.to_owned(),
         })

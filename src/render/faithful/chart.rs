@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use rustc_hash::FxHashMap;
 
-use super::grammar::{Fill, Ground, Mask, Piece};
-use super::phrase::Among;
+use super::grammar::{Ground, Mask};
+use super::phrase::{Among, Fill, Piece};
 use super::words::{PAUSE, STOP, fits};
 
 /// Ends of a piece in the text, with the actions said up to there.
@@ -63,10 +63,11 @@ impl Kind {
 
 impl State {
     /// The state after a piece of this kind, if the piece may stand here.
-    fn after(self, kind: Kind, mask: Mask, before: Option<Kind>, debts: &[(Mask, Mask)]) -> Option<Self> {
+    fn after(self, kind: Kind, mask: Mask, before: Option<Kind>, debts: &[(Mask, Mask)], closed: &[(Mask, Mask)]) -> Option<Self> {
         let sum = |pairs: &dyn Fn(&(Mask, Mask)) -> Mask| debts.iter().map(pairs).fold(0, |all, bit| all | bit);
         let (paid, due) = (mask & sum(&|d| d.1), sum(&|d| if mask & d.0 == 0 { 0 } else { d.1 }));
-        if self.said & mask != 0 || (kind.asserts() && paid != self.due) {
+        let open = closed.iter().any(|(bit, all)| mask & bit != 0 && (self.said | mask) & all != *all);
+        if open || self.said & mask != 0 || (kind.asserts() && paid != self.due) {
             return None;
         }
         let due = if kind.asserts() { due } else { self.due };
@@ -127,7 +128,7 @@ impl<'a> Reading<'a> {
                     out.insert(state);
                 }
                 for (kind, next, end, mask) in self.next(here, before) {
-                    if let (Some(state), Some(set)) = (state.after(kind, mask, before, &self.debts), at.get_mut(end)) {
+                    if let (Some(state), Some(set)) = (state.after(kind, mask, before, &self.debts, &self.ground.closed), at.get_mut(end)) {
                         set.insert((state, Some(next)));
                     }
                 }
@@ -155,7 +156,8 @@ impl<'a> Reading<'a> {
         let mut out = vec![];
         for (start, parted) in starts {
             for (at, kind) in self.kinds.clone() {
-                if !parted && kind.asserts() && before.is_some_and(Kind::asserts) {
+                // An assent says yes to what was said, or, where nothing parts it from a statement, something of what is stated: "is fine".
+                if !parted && (kind.asserts() || kind == Kind::Assent) && before.is_some_and(Kind::asserts) {
                     continue;
                 }
                 out.extend(self.part(at, start, 0).into_iter().filter(|(end, _)| *end > start).map(|(end, mask)| (kind, kind, end, mask)));
@@ -218,6 +220,7 @@ impl<'a> Reading<'a> {
                 }
                 ends
             }
+            Piece::Shared(piece) => self.piece(piece, start, depth),
             Piece::Part(part, None) => self.part(*part, start, depth),
             Piece::Part(part, Some(last)) => self.list(*part, last, start, depth),
         }

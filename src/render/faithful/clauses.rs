@@ -1,8 +1,9 @@
 //! The second judge: what a sentence names, counts, prices and denies must be what the actions that hold it name, count, price and deny.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
-use super::grammar::Grammar;
+use super::grammar::{Grammar, Rows};
 use super::scan::{Entity, NameIndex, read, tokens};
 use super::{Violation, collect, unsupported};
 use crate::render::{Render, Say, Tone};
@@ -29,14 +30,14 @@ pub struct Clauses {
     held: Vec<Held>,
     names: NameIndex,
     foreign: Vec<char>,
-    denying: BTreeSet<String>,
-    refusing: BTreeSet<String>,
+    /// What its words mean.
+    pub grammar: Arc<Grammar>,
     /// What the template itself names or counts beside the actions.
     known: BTreeSet<Entity>,
 }
 
 impl Clauses {
-    pub fn new(says: &[Say], tone: &Tone, template: &dyn Render, names: &NameIndex, grammar: &Grammar, currency: &str) -> Self {
+    pub fn new(says: &[Say], tone: &Tone, template: &dyn Render, names: &NameIndex, grammar: &Arc<Grammar>, currency: &str) -> Self {
         let mut all = vec![];
         let held = says.iter().map(|say| {
             let mut own = vec![];
@@ -50,15 +51,7 @@ impl Clauses {
         });
         let held: Vec<Held> = held.collect();
         let foreign = CURRENCIES.into_iter().filter(|c| !currency.contains(*c)).collect();
-        Self {
-            says: says.to_vec(),
-            held,
-            names: names.with(&all),
-            foreign,
-            denying: grammar.denying.clone(),
-            refusing: grammar.refusing.clone(),
-            known: BTreeSet::new(),
-        }
+        Self { says: says.to_vec(), held, names: names.with(&all), foreign, grammar: grammar.clone(), known: BTreeSet::new() }
     }
 
     /// A sentence of the template: what it holds may be said.
@@ -90,18 +83,40 @@ impl Clauses {
             }
         }
         let near = || text.chars().take(60).collect();
-        if !of.is_empty() && of.iter().all(|h| h.denies) && !has(text, &self.refusing) {
+        if !self.rows_hold(text) {
+            return Err(Violation::Negation(near()));
+        }
+        if !of.is_empty() && of.iter().all(|h| h.denies) && !has(text, &self.grammar.refusing) {
             return Err(Violation::Negation(near()));
         }
         // What names nothing may be denied beside what is named: registered, with no allergies.
         let nameless = self.held.iter().any(|h| h.names.is_empty() && h.denies);
         for clause in clauses(text).into_iter().filter(|_| !nameless) {
             let of = self.about(&clause);
-            if !of.is_empty() && of.iter().all(|h| !h.refuses) && has(&clause, &self.denying) {
+            if !of.is_empty() && of.iter().all(|h| !h.refuses) && has(&clause, &self.grammar.denying) {
                 return Err(Violation::Negation(near()));
             }
         }
         Ok(())
+    }
+
+    /// What stands in one row with what is denied is denied too: without this and that.
+    fn rows_hold(&self, text: &str) -> bool {
+        let all = tokens(text);
+        let Rows { denying, taking, before, joining } = &self.grammar.rows;
+        let any = |at: usize, list: &BTreeSet<String>| all.get(at).is_some_and(|t| list.contains(&t.word));
+        let name = |at: usize| self.names.longest_at(all.get(at..).unwrap_or_default());
+        let counted = |at: usize| any(at, before) || all.get(at).is_some_and(|t| t.word.bytes().all(|b| b.is_ascii_digit()));
+        let bare = |at: usize, taken: bool| at + (at..all.len()).take_while(|at| taken && counted(*at)).count();
+        let starts = (0..all.len()).filter(|at| any(*at, denying) || any(*at, taking)).map(|at| (bare(at + 1, any(at, taking)), any(at, taking)));
+        let next = |(at, taken): &(usize, bool)| {
+            let end = name(*at).map(|(_, length)| at + length)?;
+            let joint = usize::from(any(end, joining));
+            // Signs are no words here, so what is taken may follow bare, behind its comma.
+            (joint > 0 || *taken).then(|| (bare(end + joint, *taken), *taken))
+        };
+        let further = starts.flat_map(|first| std::iter::successors(Some(first), next).skip(1)).filter_map(|(at, _)| name(at));
+        further.map(|(name, _)| self.about(name)).all(|of| of.is_empty() || of.iter().any(|h| h.denies || h.refuses))
     }
 
     /// The actions that hold a name of the text.
@@ -119,8 +134,10 @@ fn stems(name: &str) -> String {
     tokens(name).into_iter().map(|t| t.stem).collect::<Vec<_>>().join(" ")
 }
 
+/// Whether one of the words is said. Who asks why not denies nothing.
 fn has(text: &str, words: &BTreeSet<String>) -> bool {
-    super::words::tokens(text).iter().any(|w| words.contains(w))
+    let said = super::words::tokens(text);
+    said.iter().enumerate().any(|(at, w)| words.contains(w) && !(w == "not" && at.checked_sub(1).and_then(|i| said.get(i)).is_some_and(|b| b == "why")))
 }
 
 /// The clauses of a sentence, cut at its signs and joints.

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
-use super::phrase::{Among, Form, Part, Shape, Slot, among, phrase};
+use super::collect;
+use super::phrase::{Among, Fill, Form, Part, Piece, Shape, Slot, among, phrase};
+use super::scan::{NameIndex, tokens};
 use super::words::{self, Phrase};
 use crate::diag::{Diagnostic, Source};
 use crate::render::Say;
@@ -28,6 +30,9 @@ struct File {
     /// Words that refuse, deny or take away.
     #[serde(default)]
     refusing: String,
+    /// Rows of names that are denied, or taken away, together.
+    #[serde(default)]
+    rows: RowWords,
     /// Actions whose first variable only counts: equal ones are one thing said so many times.
     #[serde(default)]
     merge: Vec<String>,
@@ -37,10 +42,36 @@ struct File {
     /// Words that assert nothing wherever they stand: they may be put between the words of every phrase.
     #[serde(default)]
     filling: String,
+    /// Words cut short, with what they stand for: guac.
+    #[serde(default)]
+    short: BTreeMap<String, String>,
     /// Alternatives that several phrases share, as `$NAME`.
     #[serde(default)]
     words: BTreeMap<String, String>,
     rules: Vec<RuleText>,
+}
+
+/// The words of rows.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct RowWords {
+    denying: String,
+    taking: String,
+    before: String,
+    joining: String,
+}
+
+/// Which words deny, or take away, every name of the row behind them.
+#[derive(Clone, Debug, Default)]
+pub struct Rows {
+    /// No onions or cheese.
+    pub denying: BTreeSet<String>,
+    /// Taken off the taco and two drinks.
+    pub taking: BTreeSet<String>,
+    /// What may stand before a name that is taken away.
+    pub before: BTreeSet<String>,
+    /// What joins a row's last name.
+    pub joining: BTreeSet<String>,
 }
 
 #[derive(Deserialize)]
@@ -68,6 +99,9 @@ struct RuleText {
     owes: Option<String>,
     #[serde(default)]
     pays: Option<String>,
+    /// What has to be said by then, all of it: the lines, where their sum is told.
+    #[serde(default)]
+    closes: Option<String>,
     say: Vec<String>,
 }
 
@@ -83,6 +117,7 @@ struct Rule {
     roles: Vec<String>,
     owes: Option<Pattern>,
     pays: Option<Pattern>,
+    closes: Option<Pattern>,
     say: Vec<Shape>,
     /// The parts of its phrases that are told apart by most keys: where no action binds, it stands once for each.
     over: Vec<Part>,
@@ -97,10 +132,13 @@ pub struct Grammar {
     merge: Vec<Pattern>,
     filling: Arc<Among>,
     silent: Vec<Pattern>,
+    short: BTreeMap<String, String>,
     /// Words that deny.
     pub denying: BTreeSet<String>,
     /// These, and words that refuse or take away.
     pub refusing: BTreeSet<String>,
+    /// How far they reach.
+    pub rows: Rows,
 }
 
 impl Grammar {
@@ -113,13 +151,24 @@ impl Grammar {
             match serde_saphyr::from_str::<File>(&source.text) {
                 Err(e) => {
                     let at = e.location().map_or(0..0, |l| crate::ontology::parse::line_span(&source.text, l.line(), l.column()));
-                    let help = "the file must be YAML with the keys denying, refusing, merge, words and rules";
+                    let help = "the file must be YAML with the keys denying, refusing, rows, merge, words and rules";
                     found.push(Diagnostic::error("T011", source.origin(at), e.without_snippet().to_string()).help(help));
                 }
                 Ok(file) => {
                     shared.extend(file.words.clone());
-                    grammar.denying.extend(file.denying.split_whitespace().map(str::to_owned));
-                    grammar.refusing.extend(file.denying.split_whitespace().chain(file.refusing.split_whitespace()).map(str::to_owned));
+                    grammar.short.extend(file.short);
+                    let Rows { denying, taking, before, joining } = &mut grammar.rows;
+                    let rows = &file.rows;
+                    for (words, texts) in [
+                        (&mut grammar.denying, [&*file.denying, ""]),
+                        (&mut grammar.refusing, [&*file.denying, &*file.refusing]),
+                        (denying, [&*rows.denying, ""]),
+                        (taking, [&*rows.taking, ""]),
+                        (before, [&*rows.before, ""]),
+                        (joining, [&*rows.joining, ""]),
+                    ] {
+                        words.extend(texts.iter().flat_map(|t| t.split_whitespace()).map(str::to_owned));
+                    }
                     let mut wrong = |text: &str, problem: String| {
                         let at = source.text.find(text).map_or(0..0, |s| s..s + text.len());
                         found.push(
@@ -143,7 +192,7 @@ impl Grammar {
                             Some(rule) if rule.actions.is_empty() => {
                                 grammar.rules.extend(rule.say.iter().map(|s| Rule { say: vec![s.clone()], ..rule.clone() }.knowing()));
                             }
-                            rule => grammar.rules.extend(rule),
+                            rule => grammar.rules.extend(rule.map(Rule::closing)),
                         }
                     }
                 }
@@ -152,8 +201,13 @@ impl Grammar {
         if found.is_empty() { Ok(grammar) } else { Err(found) }
     }
 
-    /// The grammar of one reply.
-    pub fn ground(&self, says: &[Say], role: &str, words: &Arc<Words>) -> Ground {
+    /// What a word that is cut short stands for.
+    pub fn in_full(&self, word: &str) -> Option<&String> {
+        self.short.get(word)
+    }
+
+    /// The grammar of one reply; `names` are those of the site.
+    pub fn ground(&self, says: &[Say], role: &str, words: &Arc<Words>, names: &NameIndex) -> Ground {
         let says = self.merged(says);
         let mut instances: Vec<(&Rule, Bindings, Mask)> = vec![];
         let (with, without): (Vec<&Rule>, Vec<&Rule>) = self.rules.iter().partition(|r| !r.actions.is_empty());
@@ -185,7 +239,14 @@ impl Grammar {
         }
         let subjects: BTreeSet<&Term> =
             instances.iter().flat_map(|(_, b, _)| b).filter_map(|(n, v)| if let (Value::Term(t), "D") = (v, &**n) { Some(t) } else { None }).collect();
-        let mut ground = Ground { words: words.clone(), filling: self.filling.clone(), pronouns: subjects.len() == 1, free: ACTIONS, ..Ground::default() };
+        let mut ground = Ground {
+            words: words.clone(),
+            filling: self.filling.clone(),
+            pronouns: subjects.len() == 1,
+            heads: heads(&says, names),
+            free: ACTIONS,
+            ..Ground::default()
+        };
         for (rule, b, _) in &instances {
             ground.place(&rule.name, rule.key(b));
         }
@@ -193,6 +254,7 @@ impl Grammar {
             let at = ground.place(&rule.name, rule.key(b));
             let pieces: Vec<Piece> = rule.say.iter().map(|s| ground.piece(s, b)).collect();
             let mask = mask | ground.debt(rule.owes.as_ref(), b, |(owed, _)| owed) | ground.debt(rule.pays.as_ref(), b, |(_, paid)| paid);
+            let mask = mask | rule.closes.as_ref().map_or(0, |all| ground.closing(marked(all, &says)));
             if let Some(part) = ground.parts.get_mut(at) {
                 part.extend(pieces.into_iter().map(|p| (p, mask)));
             }
@@ -202,8 +264,7 @@ impl Grammar {
 
     /// The actions that need no words.
     pub fn silent(&self, says: &[Say]) -> Mask {
-        let silent = |say: &Say| self.silent.iter().any(|p| p.matches_atom(&say.action, &mut vec![]));
-        says.iter().enumerate().filter(|(_, say)| silent(say)).fold(0, |mask, (at, _)| mask | 1 << at)
+        self.silent.iter().fold(0, |mask, p| mask | marked(p, says))
     }
 
     /// Equal instances of a thing under the name of the first.
@@ -226,6 +287,23 @@ impl Grammar {
         };
         says.iter().map(named).collect()
     }
+}
+
+/// Names by their last words, where only one name of the reply has that word and it is no name itself: the bowl.
+fn heads(says: &[Say], names: &NameIndex) -> BTreeMap<String, String> {
+    let mut strings = vec![];
+    for atom in says.iter().flat_map(|s| std::iter::once(&s.action).chain(&s.input)) {
+        atom.args.iter().for_each(|t| collect(t, &mut strings, &mut BTreeSet::new()));
+    }
+    let all: BTreeMap<Phrase, String> = strings.into_iter().map(|s| (words::tokens(&s), s)).collect();
+    let lone = |head: &String| all.keys().filter(|name| name.contains(head)).count() == 1 && names.longest_at(&tokens(head)).is_none();
+    let several = all.iter().filter(|(words, _)| words.len() > 1);
+    several.filter_map(|(words, name)| Some((words.last().filter(|head| head.len() > 2 && lone(head))?.clone(), name.clone()))).collect()
+}
+
+/// The actions of this form.
+fn marked(form: &Pattern, says: &[Say]) -> Mask {
+    says.iter().enumerate().filter(|(_, say)| form.matches_atom(&say.action, &mut vec![])).fold(0, |mask, (at, _)| mask | 1 << at)
 }
 
 /// What the variables of keys hold where the keys are these values.
@@ -254,7 +332,7 @@ impl RuleText {
         let mut patterns = |texts: &[String]| -> Vec<Pattern> { texts.iter().filter_map(|t| Pattern::parse(t).map_err(|e| wrong(t, e.into())).ok()).collect() };
         let (actions, inputs) = (patterns(&self.action), patterns(&self.input));
         let mut one = |text: &Option<String>| text.iter().flat_map(|t| patterns(std::slice::from_ref(t))).next();
-        let (total, owes, pays) = (one(&self.total), one(&self.owes), one(&self.pays));
+        let (total, owes, pays, closes) = (one(&self.total), one(&self.owes), one(&self.pays), one(&self.closes));
         let mut say = vec![];
         for text in &self.say {
             match phrase(&filled(text, shared)) {
@@ -270,7 +348,22 @@ impl RuleText {
             }
         };
         let count = self.count.as_deref().map(Name::from);
-        Some(Rule { name, keys, actions, inputs, count, total, quiet: self.quiet, roles: self.roles.clone(), owes, pays, say, over: vec![], uses: vec![] })
+        Some(Rule {
+            name,
+            keys,
+            actions,
+            inputs,
+            count,
+            total,
+            quiet: self.quiet,
+            roles: self.roles.clone(),
+            owes,
+            pays,
+            closes,
+            say,
+            over: vec![],
+            uses: vec![],
+        })
     }
 }
 
@@ -296,6 +389,12 @@ impl Rule {
             });
         }
         (self.over, self.uses) = (over, uses);
+        self.closing()
+    }
+
+    /// The rule with its words made into pieces, once for all replies.
+    fn closing(mut self) -> Self {
+        self.say = self.say.into_iter().map(Shape::closing).collect();
         self
     }
 
@@ -339,32 +438,6 @@ impl Rule {
     }
 }
 
-/// A piece of wording of one reply: nothing in it is open.
-#[derive(Clone, Debug)]
-pub enum Piece {
-    /// These in a row; with words of no weight between them, or not.
-    Seq(Vec<Piece>, Fill),
-    /// These once each, in any order, among words.
-    Bag(Vec<Piece>, Arc<Among>),
-    /// One of these.
-    Alt(Vec<Piece>),
-    /// A word.
-    Word(String),
-    /// A sign that parts clauses, or nothing.
-    Pause,
-    /// A part by its place, or a list of such parts with the word before the last.
-    Part(usize, Option<&'static str>),
-}
-
-/// Whether words of no weight may stand between the pieces of a row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fill {
-    /// They may.
-    Loose,
-    /// The words belong together: a name, a number, a sentence of the template.
-    Tight,
-}
-
 /// The grammar of one reply.
 #[derive(Clone, Debug, Default)]
 pub struct Ground {
@@ -375,7 +448,11 @@ pub struct Ground {
     /// Words that assert nothing wherever they stand.
     pub filling: Arc<Among>,
     pronouns: bool,
+    /// Names by their last words, which stand for them behind an article.
+    pub heads: BTreeMap<String, String>,
     debts: BTreeMap<Term, (Mask, Mask)>,
+    /// Pairs of masks: what sets the first is said with the second or behind it.
+    pub closed: Vec<(Mask, Mask)>,
     /// How many bits of a mask are taken.
     free: usize,
 }
@@ -390,6 +467,15 @@ impl Ground {
     /// Pairs of bits: behind what sets the first, the next thing said must set the second.
     pub fn debts(&self) -> Vec<(Mask, Mask)> {
         self.debts.values().copied().collect()
+    }
+
+    fn closing(&mut self, all: Mask) -> Mask {
+        let known = self.closed.iter().find(|(_, of)| *of == all).map(|(bit, _)| *bit);
+        known.unwrap_or_else(|| {
+            let bit = self.bit();
+            self.closed.push((bit, all));
+            bit
+        })
     }
 
     fn debt(&mut self, what: Option<&Pattern>, b: &Bindings, end: fn((Mask, Mask)) -> Mask) -> Mask {
@@ -429,6 +515,7 @@ impl Ground {
             Shape::Alt(all) => Piece::Alt(all.iter().map(|s| self.piece(s, b)).collect()),
             Shape::Word(w) => Piece::Word(w.clone()),
             Shape::Pause => Piece::Pause,
+            Shape::Closed(piece) => Piece::Shared(piece.clone()),
             Shape::Slot(slot) => Piece::Alt(self.slot(slot, b).into_iter().map(spoken).collect()),
             Shape::Part(part) => {
                 let key: Vec<Term> = part.keys.iter().filter_map(|k| k.filled(b)).collect();
@@ -447,7 +534,7 @@ impl Ground {
         };
         let noun = |n: i64| term.as_name().map_or_else(|| vec![words::tokens(&name)], |t| words::noun(&self.words.nouns, n, t));
         let known = |n: i64| match n {
-            1 => behind(&["the", "your", "our", "that", "this", "a", "an", "one", ""], noun(1)),
+            1 => behind(&["the", "your", "our", "that", "this", "those", "these", "a", "an", "one", ""], noun(1)),
             n => {
                 let mut out = if n == 2 { behind(&["both", "both of the", "both of your", "both the", "both your"], noun(2)) } else { vec![] };
                 for first in ["", "the", "your"] {
@@ -460,7 +547,10 @@ impl Ground {
             Form::Plain => int.map_or_else(|| words::either_number(&name), words::numerals),
             Form::Known => known(1),
             Form::Plural => noun(2),
-            Form::Pronoun if self.pronouns => ["it", "that one", "that", "they", "them", "these", "those", "this"].iter().map(|w| words::tokens(w)).collect(),
+            // Where one thing alone can be meant, nothing need be said of it.
+            Form::Pronoun if self.pronouns => {
+                ["it", "that one", "that", "they", "them", "these", "those", "this", ""].iter().map(|w| words::tokens(w)).collect()
+            }
             Form::Pronoun => vec![],
             Form::Number => words::before_noun(int.unwrap_or(1)),
             Form::Noun(count) => noun(number(count)),

@@ -22,6 +22,36 @@ pub enum Shape {
     Part(Part),
     /// All of these once, in any order, among words that assert nothing there.
     Bag(Vec<Shape>, Arc<Among>),
+    /// What has no slot and no part says the same in every reply.
+    Closed(Arc<Piece>),
+}
+
+/// A piece of wording of one reply: nothing in it is open.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Piece {
+    /// These in a row; with words of no weight between them, or not.
+    Seq(Vec<Piece>, Fill),
+    /// These once each, in any order, among words.
+    Bag(Vec<Piece>, Arc<Among>),
+    /// One of these.
+    Alt(Vec<Piece>),
+    /// A word.
+    Word(String),
+    /// A sign that parts clauses, or nothing.
+    Pause,
+    /// A part by its place, or a list of such parts with the word before the last.
+    Part(usize, Option<&'static str>),
+    /// A piece that many replies share.
+    Shared(Arc<Piece>),
+}
+
+/// Whether words of no weight may stand between the pieces of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fill {
+    /// They may.
+    Loose,
+    /// The words belong together: a name, a number, a sentence of the template.
+    Tight,
 }
 
 /// Runs of words by their first.
@@ -189,7 +219,33 @@ impl Shape {
                 Some(runs.iter().flat_map(|r: &Phrase| next.iter().map(move |n| [r.as_slice(), n].concat())).collect())
             }),
             Self::Pause => Some(vec![vec![PAUSE.into()]]),
-            Self::Slot(_) | Self::Part(_) | Self::Bag(..) => None,
+            Self::Slot(_) | Self::Part(_) | Self::Bag(..) | Self::Closed(_) => None,
         }
+    }
+
+    /// The shape with all that is closed made into pieces, once for all replies.
+    pub fn closing(self) -> Self {
+        match self.closed() {
+            Some(piece) => Self::Closed(Arc::new(piece)),
+            None => match self {
+                Self::Seq(all) => Self::Seq(all.into_iter().map(Self::closing).collect()),
+                Self::Alt(all) => Self::Alt(all.into_iter().map(Self::closing).collect()),
+                Self::Bag(all, among) => Self::Bag(all.into_iter().map(Self::closing).collect(), among),
+                open => open,
+            },
+        }
+    }
+
+    fn closed(&self) -> Option<Piece> {
+        let all = |shapes: &[Self]| shapes.iter().map(Self::closed).collect::<Option<Vec<_>>>();
+        Some(match self {
+            Self::Seq(shapes) => Piece::Seq(all(shapes)?, Fill::Loose),
+            Self::Alt(shapes) => Piece::Alt(all(shapes)?),
+            Self::Bag(shapes, among) => Piece::Bag(all(shapes)?, among.clone()),
+            Self::Word(w) => Piece::Word(w.clone()),
+            Self::Pause => Piece::Pause,
+            Self::Closed(piece) => Piece::Shared(piece.clone()),
+            Self::Slot(_) | Self::Part(_) => return None,
+        })
     }
 }

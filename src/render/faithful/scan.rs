@@ -68,13 +68,16 @@ impl NameIndex {
         index
     }
 
-    fn longest_at(&self, tokens: &[Token]) -> Option<(&str, usize)> {
-        let first = &tokens.first()?.stem;
-        let fits = |stems: &Vec<String>| tokens.len() >= stems.len() && stems.iter().zip(tokens).all(|(s, t)| *s == t.stem);
-        let best = |map: &'_ ByFirst| map.get(first).and_then(|l| l.iter().position(|(stems, _)| fits(stems)));
+    /// The longest name at the beginning of the tokens, and how many it takes.
+    pub fn longest_at<'a>(&'a self, tokens: &[Token]) -> Option<(&'a str, usize)> {
+        // What a stem keeps, since words end so, may be a name's plural all the same: pepsis.
+        let one = |t: &Token| t.word.strip_suffix('s').map(str::to_owned);
+        let fits = |stems: &Vec<String>| tokens.len() >= stems.len() && stems.iter().zip(tokens).all(|(s, t)| *s == t.stem || one(t).as_ref() == Some(s));
+        let first = tokens.first()?;
+        let firsts = [Some(first.stem.clone()), one(first)];
+        let best = |map: &'a ByFirst| firsts.iter().flatten().filter_map(|f| map.get(f)).flatten().find(|(stems, _)| fits(stems));
         // The site's spelling is preferred, so that both texts give the same entity for the same name.
-        let site = best(&self.site).and_then(|i| self.site.get(first)?.get(i));
-        let own = best(&self.own).and_then(|i| self.own.get(first)?.get(i));
+        let (site, own) = (best(&self.site), best(&self.own));
         [site, own].into_iter().flatten().reduce(|a, b| if b.0.len() > a.0.len() { b } else { a }).map(|(stems, name)| (name.as_str(), stems.len()))
     }
 }
@@ -109,37 +112,73 @@ pub fn read(text: &str, names: &NameIndex) -> Vec<Entity> {
     entities
 }
 
-/// The sentences of a text: a full stop, question or exclamation mark ends one when white space or the end follows.
+/// The sentences of a text: a full stop, question or exclamation mark ends one when white space or the end follows, and so does a line. The items
+/// of a list are one sentence with each other and with the heading or question before them, without their marks.
 pub fn sentences(text: &str) -> Vec<String> {
-    let mut out = Vec::new();
-    let mut open = String::new();
-    let mut chars = text.chars().peekable();
-    while let Some(c) = chars.next() {
-        open.push(if c.is_control() { ' ' } else { c });
-        let ends = matches!(c, '.' | '!' | '?' | '…') && chars.peek().is_none_or(|n| n.is_whitespace());
-        if (ends || c == '\n') && !open.trim().is_empty() {
-            out.push(open.trim().to_owned());
-            open.clear();
-        }
-    }
-    if !open.trim().is_empty() {
-        out.push(open.trim().to_owned());
+    let mut out: Vec<String> = Vec::new();
+    let mut listed = false;
+    for line in text.lines().filter(|l| !l.trim().is_empty()) {
+        let (item, plain) = (item(line), item(line).unwrap_or(line).replace("**", ""));
+        let before = out.pop_if(|last| if item.is_some() { listed || last.ends_with([':', '?']) } else { !listed && last.ends_with(':') });
+        listed = item.is_some();
+        out.extend(match before {
+            Some(before) if listed => {
+                let stem = before.trim_end_matches(['.', ';', ',', '?']);
+                let (joint, end) = (if stem.ends_with(':') { "" } else { "," }, if before.ends_with('?') { "?" } else { "" });
+                vec![format!("{stem}{joint} {}{end}", plain.trim())]
+            }
+            before => {
+                let line = before.map_or_else(|| plain.clone(), |before| format!("{before} {plain}"));
+                let ends: Vec<usize> = [0].into_iter().chain(ends(&line)).chain([line.len()]).collect();
+                ends.windows(2).filter_map(|w| line.get(*w.first()?..*w.last()?)).map(|s| s.trim().to_owned()).filter(|s| !s.is_empty()).collect()
+            }
+        });
     }
     out
 }
 
-/// Takes the complete sentences out of a text that is still growing: a mark counts as an end once white space follows it.
+/// Takes the complete sentences out of a text that is still growing: what follows them is known.
 pub fn take_sentences(open: &mut String) -> Vec<String> {
-    let mut out = Vec::new();
-    let (mut start, mut ended) = (0, false);
-    for (at, c) in open.char_indices() {
-        if c == '\n' || (ended && c.is_whitespace()) {
-            out.extend(open.get(start..at).map(str::trim).filter(|s| !s.is_empty()).map(str::to_owned));
-            start = at;
+    let (mut safe, mut start, mut heads) = (0, 0, true);
+    for line in open.split_inclusive('\n') {
+        let plain = item(line).is_none() && (line.ends_with('\n') || line.trim_start().len() > 3);
+        if plain && !heads && !line.trim().is_empty() {
+            safe = start;
         }
-        ended = matches!(c, '.' | '!' | '?' | '…');
+        if let Some(end) = ends(line).last().filter(|_| plain) {
+            safe = start + end;
+        }
+        if !line.trim().is_empty() {
+            heads = line.trim_end().ends_with(':');
+        }
+        start += line.len();
     }
-    *open = open.split_off(start);
+    let rest = open.split_off(safe);
+    sentences(&std::mem::replace(open, rest))
+}
+
+/// What an item of a list says, without the mark before it.
+fn item(line: &str) -> Option<&str> {
+    let line = line.trim_start();
+    let digits = line.trim_start_matches(|c: char| c.is_ascii_digit());
+    let mark = if (1..3).contains(&(line.len() - digits.len())) { digits.strip_prefix(['.', ')']) } else { line.strip_prefix(['-', '*', '•', '–', '·']) };
+    mark.filter(|said| said.starts_with([' ', '\t'])).map(str::trim)
+}
+
+/// Where sentences of a line end before its own end: behind "a.m." a sentence goes on in small letters.
+fn ends(line: &str) -> Vec<usize> {
+    let mut out = Vec::new();
+    let mut ended = false;
+    for (at, c) in line.char_indices() {
+        let (said, rest) = (line.get(..at).unwrap_or_default(), line.get(at..).unwrap_or_default());
+        let noon = [" a.m.", " p.m."].iter().any(|half| said.ends_with(half));
+        let next = rest.chars().find(|c| !c.is_whitespace());
+        let goes_on = next.map_or(noon || c == '\n', |next| noon && next.is_lowercase());
+        if ended && c.is_whitespace() && !goes_on {
+            out.push(at);
+        }
+        ended = matches!(c, '.' | '!' | '?' | '…') || ended && matches!(c, '"' | '”' | ')' | '*');
+    }
     out
 }
 
@@ -161,7 +200,7 @@ pub fn tokens(text: &str) -> Vec<Token> {
             if word.is_empty() {
                 money = is_currency(previous);
             }
-            word.extend(if c == '’' { '\''.to_lowercase() } else { c.to_lowercase() });
+            word.extend(if c == '’' { '\''.to_lowercase() } else { c.to_lowercase() }.map(super::words::plain));
         } else if !word.is_empty() {
             out.push(token(std::mem::take(&mut word), money || is_currency(c)));
         }
@@ -250,11 +289,27 @@ fn number_at(tokens: &[Token]) -> Option<(Option<Entity>, usize)> {
     if let Some(ordinal) = place(&ORDINALS, word) {
         return Some((Some(Entity::Number(ordinal * 100)), 1));
     }
-    MULTIPLES.iter().find(|(m, _)| *m == word || first.stem == *m).map(|(_, n)| (Some(Entity::Number(n * 100)), 1))
+    // To double check something counts nothing.
+    let counts = word != "double" || tokens.get(1).is_none_or(|t| t.stem != "check");
+    MULTIPLES.iter().find(|(m, _)| counts && (*m == word || first.stem == *m)).map(|(_, n)| (Some(Entity::Number(n * 100)), 1))
 }
 
-/// "five dollars and twenty-nine cents", "30 cents".
+/// "five dollars and twenty-nine cents", "30 cents", "five twenty-nine", "a buck fifty".
 fn amount_at(tokens: &[Token]) -> Option<(Option<Entity>, usize)> {
+    let word = |at: usize| tokens.get(at).map_or("", |t| t.word.as_str());
+    let small = |at: usize| match number_at(tokens.get(at..)?)? {
+        (Some(Entity::Number(n)), length) if (1_000..10_000).contains(&n) && !word(at).starts_with(|c: char| c.is_ascii_digit()) => {
+            Some((n / 100, at + length))
+        }
+        _ => None,
+    };
+    if word(0) == "a" && word(1) == "buck" {
+        let (n, end) = small(2).unwrap_or((0, 2));
+        return Some((Some(Entity::Money(100 + n)), end));
+    }
+    if let Some((whole, (n, end))) = place(&UNITS, word(0)).filter(|n| *n > 0).zip(small(1)) {
+        return Some((Some(Entity::Money(whole * 100 + n)), end));
+    }
     let cents = |at: usize| match number_at(tokens.get(at..)?)? {
         (Some(Entity::Number(n)), length) if tokens.get(at + length)?.stem == "cent" => Some((n / 100, at + length + 1)),
         _ => None,
@@ -326,6 +381,7 @@ mod tests {
             ("which one, one Pepsi, a Pepsi", vec!["`Pepsi`"]),
             ("number 1", vec!["the number 1"]),
             ("half off, 50% less", vec!["the number 0", "the number 50"]),
+            ("five twenty-nine, a buck fifty", vec!["the amount 5.29", "the amount 1.50"]),
         ] {
             assert_eq!(entities(text), expected, "{text}");
         }
@@ -336,5 +392,23 @@ mod tests {
         assert_eq!(sentences("That's $7.57. Is that right? Bye!"), ["That's $7.57.", "Is that right?", "Bye!"]);
         assert_eq!(sentences("no end\nsecond line"), ["no end", "second line"]);
         assert_eq!(sentences("  "), Vec::<String>::new());
+        assert_eq!(sentences("At 2 p.m. on Monday. At 3 p.m. Bye."), ["At 2 p.m. on Monday.", "At 3 p.m.", "Bye."]);
+    }
+
+    #[test]
+    fn a_list_is_one_sentence() {
+        let text = "Here is **yours**:\n\n- 2 Pepsis\n* a taco.\n\nThat's $5. Which one?\n1. This\n2) That\nBye.";
+        let all = ["Here is yours: 2 Pepsis, a taco.", "That's $5.", "Which one, This, That?", "Bye."];
+        assert_eq!(sentences(text), all);
+        // However the text comes in, the sentences are the same.
+        for size in [1, 3, 7] {
+            let (mut open, mut out) = (String::new(), vec![]);
+            for piece in text.as_bytes().chunks(size) {
+                open.push_str(std::str::from_utf8(piece).unwrap());
+                out.extend(take_sentences(&mut open));
+            }
+            out.extend(sentences(&open));
+            assert_eq!(out, all, "{size}");
+        }
     }
 }

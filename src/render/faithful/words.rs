@@ -11,7 +11,25 @@ pub const PAUSE: &str = ",";
 /// Signs that end a statement.
 pub const STOP: &str = ".";
 /// Pictures that say nothing but friendliness.
-const SMILES: [char; 8] = ['🙂', '😊', '😀', '😄', '👍', '🙏', '👋', '😋'];
+const SMILES: &str = "🙂😊😀😃😄😁😉☺🤗🥰😋🤤🙌👏👌👍🙏👋🎉🥳✨🌟⭐💛💚💙💜🧡❤🌮🌯🍽🌱🥤\u{fe0f}";
+
+/// Words that are several.
+const SHORT: [(&str, &str); 14] = [
+    ("cannot", "can not"),
+    ("let's", "let us"),
+    ("d'you", "do you"),
+    ("y'all", "you all"),
+    ("outta", "out of"),
+    ("gonna", "going to"),
+    ("wanna", "want to"),
+    ("gotta", "got to"),
+    ("lemme", "let me"),
+    ("gimme", "give me"),
+    ("getcha", "get you"),
+    ("whatcha", "what you"),
+    ("ain't", "is not"),
+    ("ya", "you"),
+];
 
 /// The tokens of a text: words in small letters with contractions written out, numbers, and every other sign by itself.
 pub fn tokens(text: &str) -> Phrase {
@@ -26,23 +44,81 @@ pub fn tokens(text: &str) -> Phrase {
             while at(i).is_some_and(|c| inner(c, at(i.wrapping_sub(1)), at(i + 1))) {
                 i += 1;
             }
-            let word: String = chars.get(start..i).unwrap_or_default().iter().flat_map(|c| c.to_lowercase()).collect();
+            let word: String = chars.get(start..i).unwrap_or_default().iter().flat_map(|c| c.to_lowercase()).map(plain).collect();
+            // Half of the day, with points: "10 a.m."; the last of them may end the sentence too.
+            if matches!(word.as_str(), "a" | "p") && at(i) == Some('.') && matches!(at(i + 1), Some('m' | 'M')) && at(i + 2) == Some('.') {
+                out.push(word + "m");
+                i += if (i + 3..chars.len()).all(|i| at(i).is_some_and(char::is_whitespace)) { 2 } else { 3 };
+                continue;
+            }
+            // "cravin'" lacks its last letter.
+            if word.ends_with("in") && at(i) == Some('\'') && !at(i + 1).is_some_and(char::is_alphanumeric) {
+                expand(&(word + "g"), &mut out);
+                i += 1;
+                continue;
+            }
             expand(&word, &mut out);
             continue;
         }
         i += 1;
+        // "'em" and "'cause" lack their first letters.
+        let lacks = |rest: &str, whole: &str| {
+            let said = rest.chars().enumerate().all(|(n, c)| at(i + n).is_some_and(|t| t.eq_ignore_ascii_case(&c)));
+            (c == '\'' && said && !at(i + rest.len()).is_some_and(char::is_alphanumeric)).then(|| (whole.to_owned(), rest.len()))
+        };
+        if let Some((whole, length)) = lacks("em", "them").or_else(|| lacks("cause", "because")) {
+            out.push(whole);
+            i += length;
+            continue;
+        }
         match c {
             c if c.is_whitespace() => {}
-            ',' | ';' | ':' | '—' | '–' => out.push(PAUSE.into()),
-            c if SMILES.contains(&c) => out.push(PAUSE.into()),
+            ',' | ';' | ':' | '—' | '–' | '(' | ')' => pause(&mut out),
+            c if SMILES.contains(c) => pause(&mut out),
             // A hyphen parts the halves of a word; between blanks it is a dash; anywhere else it may be a minus.
             '-' if before.is_some_and(char::is_alphanumeric) && at(i).is_some_and(char::is_alphanumeric) => {}
-            '-' if before.is_some_and(char::is_whitespace) && at(i).is_some_and(char::is_whitespace) => out.push(PAUSE.into()),
-            '.' | '!' => out.push(STOP.into()),
+            '-' if before.is_some_and(char::is_whitespace) && at(i).is_some_and(char::is_whitespace) => pause(&mut out),
+            '.' | '!' => ended(&mut out, STOP.into()),
+            '?' => ended(&mut out, "?".into()),
+            // A sentence's own mark may stand within the quotation that ends it.
+            '"' | '”' if out.last().is_some_and(|last| last == STOP) => {
+                out.pop();
+                out.extend([c.to_string(), STOP.into()]);
+            }
             c => out.push(c.to_string()),
         }
     }
     out
+}
+
+/// Parts two clauses, where one stands before.
+fn pause(out: &mut Phrase) {
+    if out.last().is_some_and(|last| last != PAUSE && last != STOP) {
+        out.push(PAUSE.into());
+    }
+}
+
+/// Ends a sentence; several marks are one, and no pause stands before them.
+fn ended(out: &mut Phrase, mark: String) {
+    if out.last().is_some_and(|last| last == PAUSE) {
+        out.pop();
+    }
+    if mark != STOP || out.last().is_none_or(|last| last != STOP) {
+        out.push(mark);
+    }
+}
+
+/// The letter without its accent: names are written with and without.
+pub fn plain(c: char) -> char {
+    match c {
+        'á' | 'à' | 'â' | 'ä' => 'a',
+        'é' | 'è' | 'ê' | 'ë' => 'e',
+        'í' | 'ì' | 'î' | 'ï' => 'i',
+        'ñ' => 'n',
+        'ó' | 'ò' | 'ô' | 'ö' => 'o',
+        'ú' | 'ù' | 'û' | 'ü' => 'u',
+        c => c,
+    }
 }
 
 fn inner(c: char, before: Option<char>, after: Option<char>) -> bool {
@@ -61,8 +137,8 @@ fn expand(word: &str, out: &mut Phrase) {
         let grouped = groups.iter().skip(1).all(|g| g.split('.').next().is_some_and(|g| g.len() == 3)) && groups.first().is_some_and(|g| g.len() < 4);
         return push(&if grouped { groups.concat() } else { word.to_owned() });
     }
-    if word == "cannot" {
-        return ["can", "not"].into_iter().for_each(push);
+    if let Some((_, full)) = SHORT.iter().find(|(short, _)| *short == word) {
+        return full.split(' ').for_each(push);
     }
     let Some((stem, end)) = word.rsplit_once('\'').filter(|_| word != "o'clock") else { return push(word) };
     let end = match end {
@@ -143,11 +219,24 @@ pub fn money(sign: &str, cents: i64) -> Vec<Phrase> {
         let name = if n == 1 || name == "pence" { name.to_owned() } else { format!("{name}s") };
         numerals(n).into_iter().map(move |w| [w, vec![name.clone()]].concat())
     };
-    out.push(tokens(&format!("{plain} {unit}s")));
+    out.extend([tokens(&format!("{plain} {unit}s")), tokens(&plain)]);
+    // "Five twenty-nine", "a buck fifty".
+    if whole > 0 && rest > 9 {
+        out.extend(
+            numerals(whole)
+                .iter()
+                .flat_map(|w| numerals(rest).into_iter().map(|p| [w.clone(), p].concat()))
+                .filter(|w| w.iter().all(|w| w.parse::<i64>().is_err())),
+        );
+    }
+    if sign == "$" && whole == 1 {
+        out.extend(numerals(rest).into_iter().map(|p| [tokens("a buck"), if rest == 0 { vec![] } else { p }].concat()));
+    }
     match (whole, rest) {
         (_, 0) => {
             out.push(tokens(&format!("{sign}{whole}")));
             out.extend(named(whole, unit));
+            out.extend(named(whole, "buck").filter(|_| sign == "$"));
         }
         (0, _) => out.extend(named(rest, part)),
         _ => {
@@ -192,7 +281,7 @@ pub fn hours(hour: i64) -> Vec<Phrase> {
 /// Every way to say the number before a noun; one may be said by nothing but the singular.
 pub fn before_noun(n: i64) -> Vec<Phrase> {
     let more: &[&str] = match n {
-        1 => &["a", "an", ""],
+        1 => &["a", "an", "some", "", "a single", "just one"],
         2 => &["a couple of", "a pair of"],
         _ => &[],
     };

@@ -1,4 +1,4 @@
-// For authors: what was said and not understood, the most frequent first, and any conversation kept as a test.
+// For authors: what was said and not understood or held to be beside the point, the most frequent first, and any conversation kept as a test.
 import { h, toast } from "./dom.js";
 import { count } from "./format.js";
 import { asTest, download } from "./keep.js";
@@ -9,7 +9,7 @@ export function authors(main, { service, site, link }) {
   const body = h("tbody");
   const summary = h("p", { class: "aside" }, "Reading the log …");
   const kept = h("pre", { class: "source kept", hidden: true, tabindex: "0", "aria-label": "The test" });
-  const table = h("table", {}, h("caption", { class: "aside" }, "Said and not understood"), h("thead", {}, h("tr", {}, ["What was said", "Times", "In the conversation", ""].map((t) => h("th", { scope: "col" }, t || h("span", { class: "away" }, "Keep"))))), body);
+  const table = h("table", {}, h("caption", { class: "aside" }, "Said and not understood, or held to be beside the point"), h("thead", {}, h("tr", {}, ["What was said", "Taken for", "Times", "In the conversation", ""].map((t) => h("th", { scope: "col" }, t || h("span", { class: "away" }, "Keep"))))), body);
   main.replaceChildren(h("div", { class: "authors" }, h("header", {}, h("h2", {}, "What was not understood"), summary), table, kept));
 
   const keep = async (row) => {
@@ -33,7 +33,7 @@ export function authors(main, { service, site, link }) {
     body.replaceChildren(...told.unheard.map((u) => {
       const bar = h("span", { class: "bar-of" });
       bar.style.width = `${(100 * u.times) / most}%`;
-      return h("tr", {}, h("th", { scope: "row" }, h("q", {}, u.said)), h("td", { class: "times-of" }, h("span", { class: "track" }, bar), h("span", {}, String(u.times))), h("td", { class: "aside" }, `turn ${u.turn}`),
+      return h("tr", {}, h("th", { scope: "row" }, h("q", {}, u.said)), h("td", {}, u.heard ? h("code", {}, u.heard) : "nothing"), h("td", { class: "times-of" }, h("span", { class: "track" }, bar), h("span", {}, String(u.times))), h("td", { class: "aside" }, `turn ${u.turn}`),
         h("td", {}, h("button", { type: "button", class: "button", "aria-label": `Keep as test: ${u.said}`, onclick: () => keep(u) }, "Keep as test")));
     }));
     table.hidden = told.unheard.length === 0;

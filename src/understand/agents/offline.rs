@@ -17,7 +17,7 @@ use crate::text::{name_words, normal, word_at};
 use crate::understand::flow::cues::Signals;
 use crate::understand::question;
 use near::{WORDS, claimed, share, telling, weight};
-use values::{asking, data};
+use values::{data, question_for};
 
 /// A member is chosen if it shares at least this of what the words tell.
 const ROUTES: f64 = 0.22;
@@ -29,6 +29,8 @@ const ANSWERS: f64 = 0.42;
 const TELLS: f64 = 0.5;
 /// A phrase is claimed if the words have at least this share of it.
 const CLAIMS: f64 = 0.6;
+/// Teams within teams that are looked into.
+const MOST_DEPTH: usize = 3;
 /// Passages that a model is shown.
 const SHOWN: usize = 5;
 /// What who has no model cannot do.
@@ -53,7 +55,7 @@ pub struct Offline {
 impl Offline {
     /// Learns what a program's agents are about.
     pub fn new(program: Arc<Program>) -> Self {
-        let about = program.agents.iter().map(|a| (a.name.clone(), bag(&program, a, 3))).collect();
+        let about = program.agents.iter().map(|a| (a.name.clone(), bag(&program, a, MOST_DEPTH))).collect();
         Self { program, about }
     }
 
@@ -77,6 +79,10 @@ impl Offline {
         let mut found: Vec<(f64, &String)> = members.iter().map(|(m, bag)| (shared(bag) * suits(m), *m)).collect();
         found.sort_by(|(a, _), (b, _)| b.total_cmp(a));
         let signals = Signals::of(text);
+        let mut by_the_letter = members.iter().filter_map(|(m, _)| self.program.agent(m)).filter(|a| says(&self.program, a, text, MOST_DEPTH));
+        if let (Some(one), None) = (by_the_letter.next(), by_the_letter.next()) {
+            return json!(one.name);
+        }
         match found.as_slice() {
             _ if (signals.has("bye") || signals.has("done")) && q.may.iter().any(|m| m == "exit") => json!("exit"),
             [(best, one), (next, other), ..] if *best >= ROUTES && *next >= TIE * best => {
@@ -106,6 +112,9 @@ impl Offline {
 
     fn answer(&self, q: &Question, text: &str) -> Value {
         let Some(Body::Know { questions, passages, .. }) = self.program.agent(&q.by).map(|a| &a.body) else { return json!("No answer") };
+        if let Some((_, a)) = questions.iter().find(|(q, _)| same(q, text)) {
+            return json!(a);
+        }
         let said = telling(text);
         if let Some((_, (_, a))) = near::nearest(&said, questions, |(q, _)| q).filter(|(s, _)| *s >= ANSWERS) {
             return json!(a);
@@ -124,11 +133,27 @@ impl Offline {
         match open {
             _ if data.is_empty() && WORDS.leaves.is_match(&normal(text)) => json!({ "status": "quit" }),
             _ if agent.args.is_empty() => json!({ "error": NEEDS_MODEL }),
-            Some(arg) => json!({ "bot": format!("What is the {}?", asking(arg)), "data": data, "status": "running" }),
+            Some(arg) => json!({ "bot": question_for(arg), "data": data, "status": "running" }),
             None if uses => json!({ "error": NEEDS_MODEL }),
             None => json!({ "data": data, "status": "complete" }),
         }
     }
+}
+
+/// Whether two texts are one but for case, blanks and what ends them.
+fn same(one: &str, other: &str) -> bool {
+    let plain = |t: &str| normal(t).trim_end_matches(['.', '!', '?']).trim_end().to_owned();
+    plain(one) == plain(other)
+}
+
+/// Whether an agent's author wrote this very text: its name, a question, or what the user may claim; or that of one whom it contains.
+fn says(program: &Program, agent: &Agent, text: &str, depth: usize) -> bool {
+    let inside = match &agent.body {
+        Body::Know { questions, .. } => questions.iter().any(|(q, _)| same(q, text)),
+        Body::Team { members, .. } if depth > 0 => members.iter().filter_map(|m| program.agent(&m.agent)).any(|a| says(program, a, text, depth - 1)),
+        _ => conditions(agent).iter().any(|(ask, about)| *ask == "intent" && about.iter().any(|p| same(p, text))),
+    };
+    inside || same(&name_words(&agent.name).join(" "), text)
 }
 
 /// What an agent is about: words of what its author wrote of it, and of those whom it contains.

@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 use super::data::Does;
 use super::grammar::{Fill, Program, Step, sign};
 use super::model::{Knowledge, Model, RoleGrammar};
-use super::phrase::{Head, Np, Phrases};
+use super::phrase::{Article, Head, Np, Phrases};
 use super::text::{Kind, Token};
 use crate::link::{Candidate, Thresholds};
 use crate::term::{Name, Term};
@@ -425,7 +425,10 @@ impl<'a> Chart<'a> {
                             let words = edge.said as f32;
                             let noun_follows = if self.strange(np.end) { 0.7 } else { 0.0 };
                             let kind_of = np.end > edge.end;
-                            Some(np.extra_score + (words + 0.25 * (words - 1.0)) * self.fit(edge, *mask, kind_of)? - noun_follows)
+                            // "The bean one" is a thing, hardly ever a part of one.
+                            let thing = kind_of && np.article == Article::Definite && self.model.lines.as_ref().is_some_and(|l| mask & l.items == 0);
+                            let part = if thing { 1.0 } else { 0.0 };
+                            Some(np.extra_score + (words + 0.25 * (words - 1.0)) * self.fit(edge, *mask, kind_of)? - noun_follows - part)
                         }),
                         // A number right before a name is that name's.
                         Head::Left if *reference && np.count.is_some() => {

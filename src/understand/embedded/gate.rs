@@ -1,17 +1,16 @@
 //! The gate: what was read is done only if the words carry it; what is half said is asked back, what is not said is dropped.
 //!
-//! Two voices that fail differently must agree: the reading, and a linear reader over the words with names masked by their sort.
-//! An act whose mistake costs much (`cost: high` in the ontology) needs besides that nothing in its clause speaks against it: no
-//! denial, no question, no other time, nothing uncovered.
+//! Two voices that fail differently are heard: the readings, and a linear reader over the words with names masked by their sort. How
+//! far a reading and each of its acts can be trusted is fitted, see [`super::learned::trust`]. An act whose mistake costs much
+//! (`cost: high` in the ontology) needs besides that nothing in its clause speaks against it: no denial, no question, no other time.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::chart::{Chart, NameEdge};
-use super::learned::{ASKED, kinds};
+use super::learned::trust::{Candidate, Clause, Evidence, said};
 use super::text::{Kind, Token};
-use super::{Embedded, IRRELEVANT};
-use crate::ontology::Arg;
+use super::{Embedded, IRRELEVANT, Part};
+use crate::link::UNKNOWN;
 use crate::term::{Atom, Term};
 use crate::understand::{Context, Heard};
 
@@ -23,39 +22,109 @@ enum Verdict {
     Drop,
 }
 
-/// From which confidence on what the patterns read whole needs no second voice.
-pub const SURE: f64 = 0.9;
-/// Below this likelihood of an act the second voice contradicts the reading.
-const CONTRADICTED: f32 = 0.1;
-/// The same for a costly act.
-const CARRIED: f32 = 0.3;
-/// Below this a costly act on something is asked back although the patterns are sure of it.
-const DENIED: f32 = 0.02;
-/// From which likelihood on the second voice hears something half said.
-const HALF: f32 = 0.5;
+/// From which confidence on the patterns are sure.
+const SURE: f64 = 0.95;
+/// By how much what was learned must be trusted more to stand where the patterns are sure.
+const AHEAD: f32 = 0.7;
+/// The same where they are not.
+const LEAD: f32 = 0.05;
+/// From which likelihood on a costly act is done: the mean of its own and that of the whole reading.
+const LIKELY: f32 = 0.6;
+/// From which likelihood on another act is done, and a costly one that the patterns are sure of.
+const DONE: f32 = 0.4;
+/// The same for an act about nothing that was learned: there is nothing to ask back.
+const EVEN: f32 = 0.5;
+/// Below which likelihood, of being meant or half meant, an act is not even asked about.
+const DROPPED: f32 = 0.08;
 
-/// What speaks against an act in the clause that it was read in.
-#[derive(Clone, Copy, Debug, Default)]
-struct Clause {
-    /// A word beside names and fillers.
-    carries: bool,
-    denied: bool,
-    doubted: bool,
+/// What a clause makes of a costly act that it speaks against.
+fn against(clause: Clause) -> Option<Verdict> {
+    match clause {
+        Clause { denied: true, .. } => Some(Verdict::Drop),
+        Clause { doubted: true, .. } | Clause { carries: false, .. } => Some(Verdict::Ask),
+        _ => None,
+    }
 }
 
 impl Embedded {
-    /// What the words bear out; `sure` if patterns read all of them.
-    pub(super) fn gated(&self, text: &str, context: &Context, chart: &Chart<'_>, mut heard: Heard, sure: bool) -> Heard {
-        let costly = |a: &Atom| self.model.ontology.is_costly(&context.role, a);
-        // What the patterns are sure of needs no second voice, unless it costs.
-        let asked = !sure || heard.predicates.iter().any(costly);
-        let voice = if asked { self.voice(text, context, chart) } else { BTreeMap::new() };
-        let all: Vec<Range<usize>> = vec![0..text.len()];
+    /// The reading that can be trusted most, and of it what the words bear out.
+    pub(super) fn gated(&self, text: &str, context: &Context, chart: &Chart<'_>, readings: Vec<Candidate>) -> Heard {
+        let voice = self.voice(text, context, chart);
+        let trusted = |i: usize| match (self.trust(context), readings.get(i)) {
+            (Some(trust), Some(of)) => trust.of_reading(&Evidence { of, other: readings.iter().find(|o| o.learned != of.learned), voice: &voice }),
+            _ => 0.0,
+        };
+        // Where the patterns account for every word they stand, unless what was learned can be trusted far more.
+        let sure = |of: &Candidate| !of.learned && of.heard.confidence >= SURE && of.heard.uncovered.is_empty();
+        let ahead = |i: usize| match readings.get(i) {
+            Some(of) if sure(of) => AHEAD,
+            Some(of) if !of.learned => LEAD,
+            _ => 0.0,
+        };
+        let standing = |i: usize| trusted(i) + ahead(i);
+        let best = (0..readings.len()).max_by(|a, b| standing(*a).total_cmp(&standing(*b)).then(b.cmp(a))).unwrap_or(0);
+        let Some(of) = readings.get(best) else { return Heard::default() };
+        let mut heard = of.heard.clone();
+        // Nobody is sure of nothing.
+        if self.trust(context).is_some() && !heard.predicates.is_empty() {
+            heard.confidence = f64::from(trusted(best));
+        }
+        if self.without.contains(&Part::Gate) {
+            return heard;
+        }
+        let evidence = Evidence { of, other: readings.iter().find(|o| o.learned != of.learned), voice: &voice };
+        let before = heard.predicates.len();
+        // Of names that nothing bears nothing was learned: there the clauses decide, and the rules refuse.
+        let strange = of.heard.predicates.iter().any(|a| self.is_strange(a));
+        let enough = |costly: bool| match (strange, sure(of), costly) {
+            (true, ..) | (_, true, false) => 0.0,
+            (_, false, true) => LIKELY,
+            _ => DONE,
+        };
+        self.sift(&mut heard, |act, clause| self.verdict(act, clause, &evidence, trusted(best), enough, context), context, chart);
+        if !heard.asks.is_empty() || heard.predicates.len() < before {
+            heard.confidence /= 2.0;
+        }
+        if heard.predicates.iter().any(|a| *a.name == *IRRELEVANT) && self.is_gibberish(chart.tokens) {
+            heard.predicates.clear();
+            heard.words.clear();
+        }
+        heard
+    }
+
+    /// Whether most words that say something are known to nobody: whether they are beside the point cannot be told then.
+    fn is_gibberish(&self, tokens: &[Token]) -> bool {
+        let says = |t: &&Token| t.kind == Kind::Word && !self.model.fillers.contains(&t.id) && !self.model.phrase.has("small", t.id);
+        let (said, strange) = tokens.iter().filter(says).fold((0, 0), |(n, s), t| (n + 1, s + usize::from(t.id == UNKNOWN)));
+        strange * 2 > said
+    }
+
+    /// Of what another translator read, what the words bear out: where a mistake costs little, it is believed.
+    pub(super) fn borne_out(&self, text: &str, context: &Context, chart: &Chart<'_>, mut heard: Heard) -> Heard {
+        let voice = self.voice(text, context, chart);
+        // How far another's readings can be trusted was not fitted: the words and the second voice must not speak against it.
+        let believed = |act: &Atom, clause: Clause| match against(clause) {
+            _ if !self.is_costly(act, context) => Verdict::Do,
+            Some(verdict) => verdict,
+            None if clause.uncovered || said(&voice, act).is_some_and(|p| p < DONE) => Verdict::Ask,
+            None => Verdict::Do,
+        };
+        self.sift(&mut heard, believed, context, chart);
+        heard
+    }
+
+    /// Keeps, asks back or drops each act.
+    fn sift(&self, heard: &mut Heard, verdict: impl Fn(&Atom, Clause) -> Verdict, context: &Context, chart: &Chart<'_>) {
+        let all: Vec<Range<usize>> = vec![0..chart.tokens.last().map_or(0, |t| t.range.end)];
         let words = std::mem::take(&mut heard.words);
         let mut kept = vec![];
         for (i, act) in std::mem::take(&mut heard.predicates).into_iter().enumerate() {
             let words = words.get(i).unwrap_or(&all);
-            match self.verdict(&act, &self.clause(&act, chart, words, context, &heard), &voice, sure, context) {
+            let verdict = match verdict(&act, self.clause(&act, chart, words, context, heard)) {
+                Verdict::Do if self.is_far(chart.tokens, &act) => Verdict::Ask,
+                other => other,
+            };
+            match verdict {
                 Verdict::Do => kept.push((act, words.clone())),
                 Verdict::Ask if !heard.asks.contains(&act) => heard.asks.push(act),
                 Verdict::Ask | Verdict::Drop => {}
@@ -66,50 +135,62 @@ impl Embedded {
             kept.retain(|k| ![IRRELEVANT, "unclear"].contains(&&*k.0.name));
         }
         (heard.predicates, heard.words) = kept.into_iter().unzip();
-        heard
     }
 
-    fn verdict(&self, act: &Atom, clause: &Clause, voice: &BTreeMap<String, f32>, sure: bool, context: &Context) -> Verdict {
-        let costly = self.model.ontology.is_costly(&context.role, act);
-        // A value is masked like a name: the voice cannot tell one from the other, only that one of its sort is meant.
-        let said = if costly || self.is_told_apart(act, context) { kinds(act).find_map(|k| voice.get(&k)) } else { voice.get(&*act.name) }.copied();
-        let half = voice.iter().filter(|(k, _)| k.starts_with(ASKED)).map(|v| *v.1).fold(0.0, f32::max);
-        let of_something = act.args.iter().any(|a| matches!(a, Term::Str(_)));
-        let sure = sure && !(costly && of_something && said.is_some_and(|p| p < DENIED));
-        let half_said = !sure && !act.args.is_empty() && half > HALF && said.is_none_or(|p| p < half);
-        let unheard_of = voice.is_empty() || said.is_none();
-        let enough = if costly { CARRIED } else { CONTRADICTED };
-        if costly && clause.denied {
-            Verdict::Drop
-        } else if costly && (clause.doubted || !clause.carries) || half_said {
-            Verdict::Ask
-        } else if sure || unheard_of || said.is_some_and(|p| p >= enough) || !costly && self.is_strange(act) {
+    /// `whole` is how likely all of the reading is meant, done or asked back: what is part of a likely reading is likely too. From
+    /// `enough` on an act is done.
+    fn verdict(&self, act: &Atom, clause: Clause, evidence: &Evidence<'_>, whole: f32, enough: impl Fn(bool) -> f32, context: &Context) -> Verdict {
+        let costly = self.is_costly(act, context);
+        if let Some(verdict) = against(clause).filter(|_| costly) {
+            return verdict;
+        }
+        let Some(trust) = self.trust(context) else { return if costly && clause.uncovered { Verdict::Ask } else { Verdict::Do } };
+        let strange = self.is_strange(act);
+        let (alone, asked) = trust.of_act(evidence, act, clause, strange);
+        if costly && Self::is_half_said(act, evidence) {
+            return Verdict::Ask;
+        }
+        let likely = if costly { f32::midpoint(alone, whole) } else { alone.max(whole) };
+        // There is nothing to ask back about an act without arguments; one about a name that nothing bears the rules refuse.
+        let nothing = act.args.is_empty() && !costly;
+        let enough = match evidence.of.learned {
+            true if nothing => EVEN,
+            false if nothing => 0.0,
+            _ => enough(costly),
+        };
+        if likely >= enough || strange || nothing && *act.name == *IRRELEVANT {
             Verdict::Do
-        } else if act.args.is_empty() && !costly {
+        } else if likely + asked < DROPPED || nothing {
             Verdict::Drop
         } else {
             Verdict::Ask
         }
     }
 
-    /// Whether the act names something, or a constant of it stands in its form and so belongs to its kind.
-    fn is_told_apart(&self, act: &Atom, context: &Context) -> bool {
-        let forms = self.model.forms.get(&(context.role.clone(), act.name.clone(), act.args.len()));
-        let told = |(arg, term): (&Arg, &Term)| matches!(arg, Arg::Literal(l) if l == term);
-        act.args.iter().any(|a| matches!(a, Term::Str(_))) || forms.into_iter().flatten().any(|form| form.iter().zip(&act.args).any(told))
+    /// Whether a mistake costs much. Who asks for things and has none yet loses nothing by what is about nothing: leaving, beginning again.
+    fn is_costly(&self, act: &Atom, context: &Context) -> bool {
+        let asks_for = |lines: &super::model::LineModel| self.model.forms.contains_key(&(context.role.clone(), lines.config.add.as_str().into(), 2));
+        let nothing_there = act.args.is_empty() && context.view.lines().is_empty() && self.model.lines.as_ref().is_some_and(asks_for);
+        !nothing_there && self.model.ontology.is_costly(&context.role, act)
     }
 
-    /// Whether the act is about a name that nothing bears: the rules say so, and nothing can come of it.
-    fn is_strange(&self, act: &Atom) -> bool {
+    /// Whether the second voice hears the act as one to be asked back rather than done.
+    fn is_half_said(act: &Atom, evidence: &Evidence<'_>) -> bool {
+        said(evidence.voice, act).unwrap_or(0.0) < LIKELY && evidence.half_said(act) >= LIKELY
+    }
+
+    /// Whether the act is about a name that nothing bears.
+    pub(super) fn is_strange(&self, act: &Atom) -> bool {
         act.args.iter().any(|t| matches!(t, Term::Str(name) if self.knowledge.names.find(name).is_none()))
     }
 
     /// Looks at the clauses that the words stand in.
-    fn clause(&self, act: &Atom, chart: &Chart<'_>, words: &[Range<usize>], context: &Context, heard: &Heard) -> Clause {
+    pub(super) fn clause(&self, act: &Atom, chart: &Chart<'_>, words: &[Range<usize>], context: &Context, heard: &Heard) -> Clause {
         let tokens = chart.tokens;
         let stops = |t: &Token| matches!(t.punct(), Some('.' | '?' | '!' | ';'));
         let own = |t: &Token| words.iter().any(|w| w.start < t.range.end && t.range.start < w.end);
-        let from = tokens.iter().position(own).map_or(0, |i| tokens.get(..i).and_then(|b| b.iter().rposition(stops)).map_or(0, |s| s + 1));
+        let first_own = tokens.iter().position(own).unwrap_or(0);
+        let from = tokens.get(..first_own).and_then(|b| b.iter().rposition(stops)).map_or(0, |s| s + 1);
         let last = tokens.iter().rposition(own).unwrap_or(0);
         let to = tokens.iter().skip(last).position(stops).map_or(tokens.len(), |s| last + s);
         let has = |kind: &str, t: &Token| self.model.phrase.has(kind, t.id);
@@ -127,12 +208,19 @@ impl Embedded {
         let number = !counts && tokens.get(from..to).into_iter().flatten().any(|t| matches!(t.kind, Kind::Number { .. }) && !self.knowledge.names.knows(t.id));
         // Who else is named tells what it is about: "Ada Brandt, the salbutamol".
         let about = |e: &NameEdge| e.candidates.iter().filter(|c| c.score > 0.5).filter_map(|c| chart.name(c.name)).any(|n| act.args.contains(&Term::Str(n)));
+        // Of a denial beside the act's own words nobody knows what it denies: "drop it, we won't get it anymore".
+        let parts = |t: &Token| matches!(t.punct(), Some(','));
+        let part_from = tokens.get(from..first_own).and_then(|b| b.iter().rposition(parts)).map_or(from, |c| from + c + 1);
+        let part_to = tokens.get(last..to).and_then(|b| b.iter().position(parts)).map_or(to, |c| last + c);
+        let denies = |t: &Token| t.kind == Kind::Word && uncovered(&t) && has("denies", t);
+        let denied = |part: Range<usize>| tokens.get(part).into_iter().flatten().any(denies);
         let own_name = |i: usize| chart.names.iter().any(|e| e.start <= i && i < e.end && about(e));
         let others = (from..to).any(|i| tokens.get(i).is_some_and(|t| t.kind == Kind::Word && matters(&t) && named(t)) && !own_name(i));
         Clause {
             carries: others || !context.last_actions.is_empty() || inside().filter(matters).any(carries) || number,
-            denied: inside().filter(uncovered).any(|t| has("denies", t)),
-            doubted: asks && !request || inside().any(|t| has("half_meant", t)) || inside().any(|t| uncovered(&t)),
+            denied: denied(part_from..part_to),
+            doubted: asks && !request || inside().any(|t| has("half_meant", t)) || denied(from..to),
+            uncovered: inside().any(|t| uncovered(&t)),
         }
     }
 }

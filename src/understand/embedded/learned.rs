@@ -11,6 +11,7 @@ pub mod labels;
 pub mod mentions;
 pub mod store;
 pub mod train;
+pub mod trust;
 pub mod weigh;
 pub mod weights;
 
@@ -20,6 +21,7 @@ use self::decode::Patterns;
 use self::features::View;
 use self::labels::Labels;
 use self::mentions::Mention;
+use self::trust::Trust;
 use self::weights::{Choice, Weights};
 use super::chart::Chart;
 use crate::term::{Atom, Name, Term};
@@ -54,6 +56,8 @@ pub struct RoleModel {
     pub kinds: Vec<String>,
     /// Weights of the kinds.
     pub kind: Weights,
+    /// How far readings can be trusted.
+    pub trust: Trust,
 }
 
 /// Stands before a kind of act that is only half said.

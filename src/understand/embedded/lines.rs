@@ -68,6 +68,17 @@ impl Ledger {
         out
     }
 
+    /// Every item that was there before this turn, members of composed ones among them, each once.
+    pub fn there(&self) -> Vec<Name> {
+        let mut out: Vec<Name> = vec![];
+        for name in self.lines.iter().filter(|l| !l.new && !l.instances.is_empty()).map(|l| &l.item) {
+            if !out.contains(name) {
+                out.push(name.clone());
+            }
+        }
+        out
+    }
+
     /// The changes of the last instance of an item, in the form `Op(Option)`, and the members that were chosen for it.
     pub fn last_of(&self, item: &Name) -> (Vec<Atom>, Vec<Name>) {
         let last = self.sequence.iter().rev().filter_map(|i| self.instances.get(*i)).find(|i| i.item == *item);
@@ -432,6 +443,12 @@ impl Ledger {
     pub fn slot_for(&self, combo: usize, item: &Name) -> Option<usize> {
         let l = self.lines.get(combo)?;
         l.slots.iter().position(|(g, d)| d.is_none() && self.members.iter().any(|m| m.0 == *g && m.1 == *item))
+    }
+
+    /// Another line of the same composed item that has an open place for the item: "one with milk and the other one with water".
+    pub fn beside(&self, combo: usize, item: &Name) -> Option<usize> {
+        let of = &self.lines.get(combo)?.item;
+        (0..self.lines.len()).find(|i| self.lines.get(*i).is_some_and(|l| l.composed && l.item == *of) && self.slot_for(*i, item).is_some())
     }
 
     /// What fills the slots that take the item, if none of them is open.

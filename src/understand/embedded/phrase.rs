@@ -126,6 +126,10 @@ impl Phrases<'_, '_> {
         if self.is("half", at) && self.is("of", at + 1) {
             self.article(Np { half: true, part: true, extra_score: np.extra_score + 1.8, ..np.clone() }, at + 2, out);
         }
+        // "A dozen, half with no lettuce".
+        if self.is("half", at) && (self.is("denies", at + 1) || self.is("name_with", at + 1)) {
+            out.push(Np { end: at + 1, half: true, part: true, head: Head::Pronoun(true), plural: true, extra_score: np.extra_score + 0.9, ..np.clone() });
+        }
         self.article(np, at, out);
     }
 

@@ -23,6 +23,9 @@ struct Change {
     percent: bool,
 }
 
+/// From how many times what holds on a bare number is hardly meant as it stands.
+const FAR: i64 = 4;
+
 impl Change {
     fn of(self, present: i64) -> i64 {
         let by = if self.percent { (present * self.by + 50) / 100 } else { self.by };
@@ -44,6 +47,14 @@ impl Embedded {
         let said = |n: i64| self.numbers_at(tokens).any(|(_, _, v)| v == n);
         let change = self.changes(tokens).find(|(_, c)| c.of(present) == wanted).filter(|_| !said(wanted))?.1;
         with_number(act, at, change.by)
+    }
+
+    /// Whether an act's number was said without a unit and is so far from what holds that another unit may be meant: "make that 30", of
+    /// what costs 2.19.
+    pub(super) fn is_far(&self, tokens: &[Token], act: &Atom) -> bool {
+        let Some((_, present, said)) = self.set_number(act) else { return false };
+        let bare = |at: usize| self.model.numbers.money(tokens, at).is_some_and(|n| n.value == said && !n.money);
+        present > 0 && said > FAR * present && (0..tokens.len()).any(bare)
     }
 
     /// Where an act that sets a fact has its number, the fact's present number, and the act's.
@@ -73,7 +84,9 @@ impl Embedded {
             let from = tokens.get(..at)?.iter().rposition(stops).map_or(0, |i| i + 1);
             let to = tokens.get(end..)?.iter().position(stops).map_or(tokens.len(), |i| end + i);
             let mut clause = tokens.get(from..to)?.iter();
-            let set = at.checked_sub(1).and_then(|i| tokens.get(i)).is_some_and(|t| has("set_to", t));
+            // "To a dollar ninety": the article belongs to the number.
+            let before = tokens.get(..at)?.iter().rev().find(|t| !self.model.numbers.one.contains(&t.id));
+            let set = before.is_some_and(|t| has("set_to", t));
             let direction = clause.clone().find(|t| has("raises", t) || has("lowers", t)).filter(|_| !set)?;
             let percent = tokens.get(end).is_some_and(|t| t.punct() == Some('%') || has("percent", t));
             let lowers = clause.any(|t| has("lowers", t));

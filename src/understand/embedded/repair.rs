@@ -164,6 +164,13 @@ impl Repair<'_> {
         (letters && !name.is_empty() && own && name.len() <= LONGEST).then_some(name)
     }
 
+    /// Whether the word stands for a name that has more words.
+    fn is_part_of_name(&self, at: usize) -> bool {
+        let k = &self.ear.knowledge;
+        let longer = |w: u32| k.names.entries_with(w).iter().any(|e| k.names.entry_words(*e).len() > 1);
+        self.word(at).is_some_and(|t| k.names.knows(t.id) && longer(t.id))
+    }
+
     fn is_name_word(&self, at: usize) -> bool {
         self.word(at).is_some_and(|t| t.readings().any(|(w, c)| c >= 0.8 && self.ear.knowledge.names.knows(w)))
     }
@@ -184,9 +191,13 @@ impl Repair<'_> {
         let mut names: Vec<(Vec<String>, Name)> = vec![];
         for gap in self.gaps(&reading) {
             // "A gluten-free bean burrito": words right before a name make it another name.
-            let whole = gap.start..reading.name_ends.get(gap.end).copied().unwrap_or(gap.end);
+            let before = gap.start..reading.name_ends.get(gap.end).copied().unwrap_or(gap.end);
             let strange = gap.clone().all(|i| !self.is_name_word(i));
-            if strange && reading.named.get(gap.end).copied().unwrap_or(false) && whole.len() <= LONGEST {
+            let named = |at: usize| reading.named.get(at).copied().unwrap_or(false);
+            // "Diet coke": so do words right after one word of a name.
+            let after = gap.start.checked_sub(1).filter(|b| named(*b) && self.is_part_of_name(*b)).map(|b| b..gap.end);
+            let whole = if named(gap.end) { Some(before) } else { after };
+            if let Some(whole) = whole.filter(|w| strange && w.len() <= LONGEST) {
                 let said: Vec<String> = self.tokens.get(whole.clone()).into_iter().flatten().map(|t| t.text.clone()).collect();
                 let name: Name = title_case(self.tokens.get(whole.clone()).unwrap_or(&[])).into();
                 let mut more = names.clone();

@@ -7,7 +7,7 @@ mod take;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::chart::{Bind, Chart, Edge};
+use super::chart::{Bind, Chart, Edge, NameEdge};
 use super::data::Does;
 use super::lines::{Ledger, Target};
 use super::model::{Pattern, RoleGrammar};
@@ -80,6 +80,8 @@ pub struct Resolver<'c, 'a> {
     header: Option<i64>,
     wanted: bool,
     correcting: Option<usize>,
+    /// Whether what was asked for in the last turn is said anew: "no wait, one …".
+    again: bool,
     tie: Option<Tie>,
     last_name_end: usize,
     answered_line: Option<usize>,
@@ -133,6 +135,7 @@ impl<'c, 'a> Resolver<'c, 'a> {
             header: None,
             wanted: false,
             correcting: None,
+            again: false,
             tie: None,
             last_name_end: 0,
             answered_line: None,
@@ -187,6 +190,7 @@ impl<'c, 'a> Resolver<'c, 'a> {
             }
             Some(Does::Correct) => {
                 let unread = self.entries.last().is_none_or(|e| self.content_between(e.span.end, edge.start));
+                self.again |= self.entries.is_empty();
                 self.correcting = (!unread).then(|| self.entries.len().wrapping_sub(1));
                 return;
             }
@@ -243,6 +247,11 @@ impl<'c, 'a> Resolver<'c, 'a> {
     /// Whether a reading denies something: a "no" or "not" stands in it before the phrase.
     fn denies(&self, edge: &Edge, np: &Np) -> bool {
         (edge.start..np.start).any(|i| self.chart.tokens.get(i).is_some_and(|t| self.chart.model.phrase.has("negation", t.id)))
+    }
+
+    /// Whether a word of a kind stands right before a reading.
+    fn follows(&self, kind: &str, edge: &Edge) -> bool {
+        edge.start.checked_sub(1).and_then(|i| self.chart.tokens.get(i)).is_some_and(|t| self.chart.model.phrase.has(kind, t.id))
     }
 
     /// Whether words that matter stand between two tokens.
@@ -553,15 +562,27 @@ impl<'c, 'a> Resolver<'c, 'a> {
             }
             scored.push((s, c.score, name));
         }
-        // "The cheese one" is one of what is there, or was just spoken of.
-        if np.end > edge.end && np.article == Article::Definite {
-            let spoken = |n: &Name| self.ledger.holds(n) || self.context.last_actions.iter().flat_map(|a| &a.args).any(|t| matches!(t, Term::Str(s) if s == n));
+        // "The cheese one" is one of what is there, or was just spoken of, or of that kind; so is "the cheese" where nothing is called that.
+        let one = np.end > edge.end;
+        if (np.article == Article::Definite || one && np.article == Article::None) && (one || scored.iter().all(|s| s.1 < 0.93)) {
+            let spoken = |n: &Name| self.ledger.holds(n) || self.spoken_of().any(|s| s == n);
+            let kind = self.spoken_of().find_map(|s| self.ledger.kind_of(self.chart.knowledge, s)).filter(|_| one);
+            let like = |n: &Name| kind.is_some() && self.ledger.kind_of(self.chart.knowledge, n) == kind;
             if scored.iter().any(|s| spoken(&s.2)) {
                 scored.retain(|s| spoken(&s.2));
+            } else if scored.iter().any(|s| like(&s.2)) {
+                scored.retain(|s| like(&s.2));
             }
         }
         scored.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.2.cmp(&b.2)));
         let Some((best, raw, name)) = scored.first().cloned() else { return Picked::Nothing };
+        if in_order >= 0.5
+            && np.article != Article::Indefinite
+            && !self.ledger.holds(&name)
+            && let Some(held) = self.held_by_part(edge, mask)
+        {
+            return Picked::One(held);
+        }
         let ties: Vec<Name> = scored.iter().filter(|s| s.0 >= best * crate::link::Thresholds::default().tie).map(|s| s.2.clone()).collect();
         let held = ties.iter().filter(|n| self.ledger.holds(n)).count();
         if in_order >= 0.5
@@ -576,6 +597,22 @@ impl<'c, 'a> Resolver<'c, 'a> {
         }
         self.name_score = self.name_score.min(0.5 + raw / 2.0);
         Picked::One(name)
+    }
+
+    /// The names that were just spoken of, the last first.
+    fn spoken_of(&self) -> impl Iterator<Item = &Name> {
+        self.context.last_actions.iter().rev().flat_map(|a| &a.args).filter_map(|t| if let Term::Str(s) = t { Some(s) } else { None })
+    }
+
+    /// The one thing there whose name holds all the words that were said: "the nachos", of Loaded Beef Nachos.
+    fn held_by_part(&self, said: &NameEdge, mask: u64) -> Option<Name> {
+        let words = self.chart.tokens.get(said.start..said.end)?;
+        let in_name = |name: &Name| {
+            let name = name.to_lowercase();
+            words.iter().all(|t| name.split_whitespace().any(|w| w == t.text || t.text.strip_suffix('s') == Some(w)))
+        };
+        let mut held = self.ledger.there().into_iter().filter(|n| self.chart.knowledge.mask(n) & mask != 0 && in_name(n));
+        held.next().filter(|_| held.next().is_none())
     }
 
     fn note_kind(&mut self, np: &Np) {

@@ -140,6 +140,12 @@ fn pieces(text: &str) -> Vec<(String, Range<usize>, Kind)> {
                 }
                 j += 1;
             }
+            // "W/o cheese", "w/ cheese".
+            if word == "w" && at(j) == Some('/') {
+                let without = at(j + 1) == Some('o') && !at(j + 2).is_some_and(char::is_alphanumeric);
+                word.extend(without.then_some('o'));
+                j += 1 + usize::from(without);
+            }
             out.push((word, byte(start)..byte(j), Kind::Word));
             i = j.max(i + 1);
         } else {

@@ -27,8 +27,8 @@ pub struct Form {
     pub means: String,
     /// Its open arguments, from left to right.
     pub fields: Vec<Field>,
-    name: Name,
-    args: Vec<Arg>,
+    pub(super) name: Name,
+    pub(super) args: Vec<Arg>,
 }
 
 /// An open argument.
@@ -111,7 +111,8 @@ impl Forms {
         }
         let (mut atoms, mut problems) = (Vec::new(), Vec::new());
         for (at, item) in list.iter().enumerate() {
-            match self.read_one(item, utterance, names) {
+            let read = item.as_str().map_or_else(|| self.read_one(item, utterance, names), |line| self.read_line(line, utterance, names));
+            match read {
                 Ok(atom) => atoms.push(atom),
                 Err(problem) if problems.len() < MAX_PROBLEMS => problems.push(format!("predicates[{at}]: {problem}")),
                 Err(_) => {}
@@ -135,15 +136,71 @@ impl Forms {
         }
         let mut rest = terms.into_iter();
         let args: Option<Vec<Term>> = form.args.iter().map(|a| fill(a, &mut rest)).collect();
-        let atom = Atom { name: form.name.clone(), args: args.ok_or("an argument is missing")? };
-        // The ontology's own gate has the last word, whatever was generated from it.
-        self.ontology.admit_atom(&self.role, &atom).map_err(|(_, message)| message)
+        self.admitted(form, args.ok_or("an argument is missing")?)
+    }
+
+    /// The ontology's own gate has the last word, whatever was generated from it.
+    fn admitted(&self, form: &Form, args: Vec<Term>) -> Result<Atom, String> {
+        self.ontology.admit_atom(&self.role, &Atom { name: form.name.clone(), args }).map_err(|(_, message)| message)
+    }
+
+    /// Reads the short notation: the predicate itself.
+    fn read_line(&self, line: &str, utterance: &str, names: &Names) -> Result<Atom, String> {
+        let shortly = crate::llm::error::shorten(line, 60);
+        let said = Atom::parse(line).map_err(|e| format!("`{shortly}`: {e}"))?;
+        let mut problem = format!("`{shortly}` is none of the forms");
+        let fits = |(arg, term): (&Arg, &Term)| match arg {
+            Arg::Sort(_) => true,
+            Arg::Literal(wanted) => wanted == term,
+            Arg::Fun(name, _) => matches!(term, Term::Fun(other, _) if name == other),
+        };
+        let alike = |f: &&Form| f.name == said.name && f.args.len() == said.args.len() && f.args.iter().zip(&said.args).all(fits);
+        for form in self.forms.iter().filter(alike) {
+            let args = form.args.iter().zip(&said.args).map(|(arg, term)| self.read_arg(arg, term, utterance, names));
+            match args.collect::<Result<_, _>>() {
+                Ok(args) => return self.admitted(form, args),
+                Err(other) => problem = other,
+            }
+        }
+        Err(problem)
+    }
+
+    fn read_arg(&self, arg: &Arg, term: &Term, utterance: &str, names: &Names) -> Result<Term, String> {
+        match (arg, term) {
+            (Arg::Literal(wanted), term) if wanted == term => Ok(term.clone()),
+            (Arg::Fun(name, args), Term::Fun(other, terms)) if name == other && args.len() == terms.len() => {
+                let terms = args.iter().zip(terms).map(|(a, t)| self.read_arg(a, t, utterance, names));
+                Ok(Term::Fun(name.clone(), terms.collect::<Result<_, _>>()?))
+            }
+            (Arg::Sort(sort), term) => {
+                let read = self.kinds.get(sort).and_then(|kind| read_value(&value_of(term), kind, utterance, names));
+                read.ok_or_else(|| format!("`{}` is no value for `{sort}`", crate::llm::error::shorten(&term.to_string(), 60)))
+            }
+            (arg, term) => Err(format!("`{}` stands where `{arg}` belongs", crate::llm::error::shorten(&term.to_string(), 60))),
+        }
     }
 
     /// The form that an atom fits, if it fits one of this role's.
     pub fn form_of(&self, atom: &Atom) -> Option<&Form> {
         let fits = |f: &&Form| f.name == atom.name && f.args.len() == atom.args.len() && f.args.iter().zip(&atom.args).all(|(p, t)| self.ontology.fits(t, p));
         self.forms.iter().find(fits)
+    }
+
+    /// An atom in the short notation of replies: a name that is not known stands as `said("…")`; `None` when it fits no form of this role.
+    pub fn line(&self, atom: &Atom, names: &Names) -> Option<String> {
+        let form = self.form_of(atom)?;
+        let args = form.args.iter().zip(&atom.args).map(|(arg, term)| self.spoken(arg, term, names));
+        Some(Atom { name: atom.name.clone(), args: args.collect::<Option<_>>()? }.to_string())
+    }
+
+    fn spoken(&self, arg: &Arg, term: &Term, names: &Names) -> Option<Term> {
+        Some(match (arg, term) {
+            (Arg::Sort(sort), Term::Str(name)) if names.known(&self.kinds.get(sort)?.facts, name).is_none() => Term::Fun("said".into(), vec![term.clone()]),
+            (Arg::Fun(_, args), Term::Fun(name, terms)) => {
+                Term::Fun(name.clone(), args.iter().zip(terms).map(|(a, t)| self.spoken(a, t, names)).collect::<Option<_>>()?)
+            }
+            _ => term.clone(),
+        })
     }
 
     /// An atom in the notation of replies, for the prompt's examples; `None` when it fits no form of this role.
@@ -229,6 +286,18 @@ fn constants_of(ontology: &Ontology, role: &str) -> Vec<Name> {
         all.extend(example.means.iter().flat_map(|a| &a.args).filter_map(|t| if let Term::Const(c) = t { Some(c.clone()) } else { None }));
     }
     all.into_iter().collect()
+}
+
+/// A term as the value that a reply in JSON would have there.
+fn value_of(term: &Term) -> Value {
+    match term {
+        Term::Int(n) => json!(n),
+        Term::Const(text) | Term::Str(text) => json!(&**text),
+        Term::Fun(said, args) => match args.as_slice() {
+            [Term::Const(text) | Term::Str(text)] if &**said == "said" => json!({ "said": &**text }),
+            _ => Value::Null,
+        },
+    }
 }
 
 fn read_value(value: &Value, kind: &Kind, utterance: &str, names: &Names) -> Option<Term> {

@@ -3,10 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use super::examples::FUNCTION;
 use super::forms::Forms;
 use crate::ontology::{Ontology, Sort};
 use crate::term::{Atom, Name, Term};
-use crate::text::words;
+use crate::text::{stem, words};
+
+/// From this likeness of two words on, in thousandths, one may be meant by the other.
+const ALIKE: i64 = 880;
 
 /// Every name of the site's current facts, by declaring fact predicate.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -14,6 +18,8 @@ pub struct Names {
     by_fact: BTreeMap<Name, Vec<Name>>,
     /// Each name with its words, which every turn compares with what was said.
     parts: BTreeMap<Name, Vec<String>>,
+    /// The names of each kind, by the kind's word.
+    kinds: Arc<BTreeMap<String, BTreeSet<Name>>>,
     /// Other words for names, whatever their spelling.
     also: Arc<Vec<(Vec<String>, Vec<Name>)>>,
 }
@@ -24,17 +30,22 @@ impl Names {
         let declaring: BTreeSet<&Name> =
             ontology.sorts.values().filter_map(|s| if let Sort::Names(facts) = s { Some(facts) } else { None }).flatten().collect();
         let mut sets: BTreeMap<Name, BTreeSet<Name>> = BTreeMap::new();
+        let mut kinds: BTreeMap<String, BTreeSet<Name>> = BTreeMap::new();
         for fact in facts {
+            if let [Term::Str(name), Term::Const(kind)] = fact.args.as_slice() {
+                kinds.entry(stem(kind)).or_default().insert(name.clone());
+            }
             if let (true, Some(Term::Str(name))) = (declaring.contains(&fact.name), fact.args.first()) {
                 sets.entry(fact.name.clone()).or_default().insert(name.clone());
             }
         }
-        Self::by_fact(sets.into_iter().map(|(fact, names)| (fact, names.into_iter().collect())).collect())
+        let by_fact = Self::by_fact(sets.into_iter().map(|(fact, names)| (fact, names.into_iter().collect())).collect());
+        Self { kinds: Arc::new(kinds), ..by_fact }
     }
 
     fn by_fact(by_fact: BTreeMap<Name, Vec<Name>>) -> Self {
         let parts = by_fact.values().flatten().map(|n| (n.clone(), words(n))).collect();
-        Self { by_fact, parts, also: Arc::default() }
+        Self { by_fact, parts, ..Self::default() }
     }
 
     /// The same with other words for names.
@@ -47,9 +58,8 @@ impl Names {
 
     /// The same words for the names of other facts.
     #[must_use]
-    pub fn like(mut self, other: &Self) -> Self {
-        self.also = other.also.clone();
-        self
+    pub fn like(self, other: &Self) -> Self {
+        Self { also: other.also.clone(), ..self }
     }
 
     /// These names alone.
@@ -87,19 +97,28 @@ impl Names {
         forms.kinds.values().all(|k| !k.new) && atoms.iter().flat_map(super::prompt::strings_of).any(|n| !all.contains(&n))
     }
 
-    /// The names most like the utterance, at most `limit`, in order of name; `always` come first into the slice (the conversation's own).
+    /// The names that the utterance may mean, at most `limit`, in order of name: by spelling, by other words for them, by their kind;
+    /// `always` come first into the slice (the conversation's own).
     pub fn slice(&self, utterance: &str, always: &BTreeSet<Name>, limit: usize) -> Vec<Name> {
         let said = words(utterance);
         // A word is a part of many names, and is compared once.
         let mut seen: BTreeMap<&str, i64> = BTreeMap::new();
-        let like = |part: &String| -> i64 { said.iter().map(|w| thousandths(strsim::jaro_winkler(part, w))).max().unwrap_or(0) };
-        for part in self.words() {
+        let telling = |w: &&String| !FUNCTION.contains(w.as_str());
+        let like = |part: &String| -> i64 { said.iter().filter(telling).map(|w| thousandths(strsim::jaro_winkler(part, w))).max().unwrap_or(0) };
+        for part in self.words().filter(telling) {
             seen.entry(part).or_insert_with(|| like(part));
         }
         let meant: BTreeSet<&Name> =
             self.also.iter().filter(|(other, _)| said.windows(other.len().max(1)).any(|w| w == other)).flat_map(|(_, names)| names).collect();
-        let score = |(name, parts): (&Name, &Vec<String>)| if always.contains(name) || meant.contains(name) { i64::MAX } else { likeness(parts, &seen) };
-        let mut scored: Vec<(i64, &Name)> = self.parts.iter().map(|(n, parts)| (score((n, parts)), n)).collect();
+        let kind: BTreeSet<&Name> = said.iter().filter_map(|w| self.kinds.get(&stem(w))).flatten().collect();
+        let score = |(name, parts): (&Name, &Vec<String>)| {
+            if always.contains(name) || meant.contains(name) {
+                return i64::MAX;
+            }
+            // Where all find room, none is left out.
+            likeness(parts, &seen).unwrap_or_else(|| i64::from(kind.contains(name) || self.parts.len() <= limit))
+        };
+        let mut scored: Vec<(i64, &Name)> = self.parts.iter().map(|(n, parts)| (score((n, parts)), n)).filter(|(score, _)| *score > 0).collect();
         scored.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(b.1)));
         let mut slice: Vec<Name> = scored.into_iter().take(limit).map(|(_, n)| n.clone()).collect();
         slice.sort();
@@ -108,11 +127,12 @@ impl Names {
 }
 
 /// How much of a name the words hold, in thousandths: the mean over its words of the best spelling match, so that misspelt and partial names rank too.
-fn likeness(parts: &[String], seen: &BTreeMap<&str, i64>) -> i64 {
+/// Nothing if no word is like one of it.
+fn likeness(parts: &[String], seen: &BTreeMap<&str, i64>) -> Option<i64> {
     let (sum, top) = parts.iter().map(|p| seen.get(p.as_str()).copied().unwrap_or(0)).fold((0, 0), |(sum, top), s| (sum + s, s.max(top)));
     let mean = sum / i64::try_from(parts.len().max(1)).unwrap_or(1);
     // One word said in full ranks a long name above a short one that merely resembles something.
-    mean + top
+    (top >= ALIKE).then_some(mean + top)
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "a similarity lies between 0 and 1")]
@@ -130,6 +150,7 @@ mod tests {
         let names = Names::by_fact([("item".into(), facts.iter().filter_map(|a| a.args[0].as_name().map(Into::into)).collect())].into());
         let slice = names.slice("the oak tabel please", &BTreeSet::from([Name::from("Sofa")]), 3);
         assert_eq!(slice, ["Oak Table", "Pine Table", "Sofa"].map(Name::from));
+        assert_eq!(names.slice("the one there, please", &BTreeSet::new(), 3), Vec::<Name>::new());
         let settee = names.clone().also([(&"settee".to_owned(), &vec!["Sofa".to_owned()])]);
         assert_eq!(settee.slice("a settee please", &BTreeSet::new(), 1), ["Sofa"].map(Name::from));
         assert_eq!(settee.only(&["Lamp".into()]).all(), BTreeSet::from([&Name::from("Lamp")]));

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use minijinja::{Environment, UndefinedBehavior, context};
 use serde_json::{Value, json};
 
-use super::examples::nearest;
+use super::families::families;
 use super::forms::{Forms, Kind};
 use super::names::Names;
 use crate::llm::ModelError;
@@ -50,18 +50,30 @@ impl Prompts {
         template.map_err(|e| ModelError::Config(format!("prompt `{name}`: {e:#}")))
     }
 
-    /// The part that depends on the domain and the role alone.
-    pub fn prefix(&self, forms: &Forms) -> Result<String, ModelError> {
+    /// The part that depends on the domain, the role and the notation of replies alone.
+    pub fn prefix(&self, forms: &Forms, short: bool) -> Result<String, ModelError> {
         let ontology = forms.ontology();
         let speaker = ontology.roles.get(&forms.role).map_or(&*forms.role, |r| r.title.as_str());
-        let list: Vec<_> = forms.forms.iter().map(|f| context!(text => &f.text, means => &f.means)).collect();
-        let values: Vec<_> = forms.kinds.iter().map(|(sort, kind)| context!(sort => &**sort, means => told(kind))).collect();
-        self.render("understand", context!(speaker, title => &ontology.title, notes => &self.notes, forms => list, values))
+        let all = || forms.forms.iter().map(|f| (f.text.clone(), f.means.clone())).collect();
+        let list: Vec<(String, String)> = if short { families(&forms.forms) } else { all() };
+        let list: Vec<_> = list.iter().map(|(text, means)| context!(text, means)).collect();
+        let unclear = |(sort, kind): &(&Name, &Kind)| told(kind) != format!("a {}", sort.to_lowercase());
+        let values: Vec<_> = forms.kinds.iter().filter(unclear).map(|(sort, kind)| context!(sort => &**sort, means => told(kind))).collect();
+        self.render("understand", context!(short, speaker, title => &ontology.title, notes => &self.notes, forms => list, values))
     }
 
     /// The part that depends on the utterance.
-    pub fn turn(&self, forms: &Forms, names: &Names, slice: &[Name], text: &str, context: &Context, examples: usize) -> Result<String, ModelError> {
-        let examples: Vec<String> = nearest(forms, names, text, context, examples).into_iter().filter_map(|e| shown(forms, names, e)).collect();
+    pub fn turn(
+        &self,
+        forms: &Forms,
+        names: &Names,
+        slice: &[Name],
+        text: &str,
+        context: &Context,
+        examples: &[&Example],
+        short: bool,
+    ) -> Result<String, ModelError> {
+        let examples: Vec<String> = examples.iter().filter_map(|e| shown(forms, names, e, short)).collect();
         self.render(
             "understand_turn",
             context!(
@@ -96,20 +108,17 @@ pub fn own(context: &Context) -> BTreeSet<Name> {
 }
 
 fn told(kind: &Kind) -> String {
-    let mut ways = Vec::new();
-    if !kind.constants.is_empty() {
-        ways.push(format!("one of {}", kind.constants.iter().map(|c| &**c).collect::<Vec<_>>().join(", ")));
-    }
+    let mut ways: Vec<String> = kind.constants.iter().map(ToString::to_string).collect();
     if !kind.facts.is_empty() {
-        ways.push(format!("a name ({})", kind.facts.iter().map(|f| f.replace('_', " ")).collect::<Vec<_>>().join(", ")));
+        ways.push(format!("a {}", kind.facts.iter().map(|f| f.replace('_', " ")).collect::<Vec<_>>().join("/")));
     }
     if kind.new {
-        ways.push("a new name as {\"said\":…}".to_owned());
+        ways.push("new name".to_owned());
     }
     if let Some((min, max, _)) = kind.int {
-        ways.push(format!("a whole number from {min} to {max}"));
+        ways.push(format!("{min} to {max}"));
     }
-    ways.join(", or ")
+    ways.join("|")
 }
 
 fn atoms(list: &[Atom]) -> String {
@@ -130,8 +139,9 @@ pub fn strings_of(atom: &Atom) -> Vec<Name> {
     out
 }
 
-fn shown(forms: &Forms, names: &Names, example: &Example) -> Option<String> {
-    let predicates: Vec<Value> = example.means.iter().map(|a| forms.write(a, names)).collect::<Option<_>>()?;
+fn shown(forms: &Forms, names: &Names, example: &Example, short: bool) -> Option<String> {
+    let written = |a: &Atom| if short { forms.line(a, names).map(Value::from) } else { forms.write(a, names) };
+    let predicates: Vec<Value> = example.means.iter().map(written).collect::<Option<_>>()?;
     let after = if example.after.is_empty() { String::new() } else { format!("after {}: ", atoms(&example.after)) };
-    Some(format!("{after}{} → {}", Value::from(example.say.as_str()), json!({ "predicates": predicates })))
+    Some(format!("{after}{} → {}", Value::from(example.say.as_str()), Value::from(predicates)))
 }

@@ -6,22 +6,23 @@ use serde_json::{Map, Value, json};
 
 use super::forms::{Field, Forms, Kind, spans};
 use super::names::Names;
-use crate::llm::Shaping;
 
 /// Most enumerated strings in one schema; providers refuse larger ones, and a name list beyond it becomes a checked string.
 const MAX_ENUM: usize = 900;
 
-/// The schema for one role. Own words are enumerated from the utterance where the server takes a shape per utterance, else a plain string.
-pub fn schema(forms: &Forms, names: &Names, utterance: &str, shaping: Shaping, most: usize) -> Value {
-    let said = match shaping {
-        Shaping::Stable | Shaping::Unshaped => json!({"type": "string"}),
-        Shaping::PerUtterance => match spans(utterance) {
-            Some(list) if !list.is_empty() => json!({"type": "string", "enum": list}),
-            _ => json!({"type": "string", "maxLength": 60}),
-        },
+/// The schema of a reply in the short notation, for servers that bill a schema or keep it: short, and the same for every turn. The reader
+/// checks what stands in the lines.
+pub fn short() -> Value {
+    object([("predicates".to_owned(), json!({"type": "array", "items": {"type": "string"}}))])
+}
+
+/// The schema for one role and utterance.
+pub fn schema(forms: &Forms, names: &Names, utterance: &str, most: usize) -> Value {
+    let said = match spans(utterance) {
+        Some(list) if !list.is_empty() => json!({"type": "string", "enum": list}),
+        _ => json!({"type": "string", "maxLength": 60}),
     };
-    // A shape that the server compiles and keeps must not change with the names: there they are strings, which the reader checks.
-    let enumerate = shaping != Shaping::Stable && forms.kinds.values().map(|k| k.constants.len() + names.of_facts(&k.facts).len()).sum::<usize>() <= MAX_ENUM;
+    let enumerate = forms.kinds.values().map(|k| k.constants.len() + names.of_facts(&k.facts).len()).sum::<usize>() <= MAX_ENUM;
     let mut definitions: BTreeMap<String, Value> = forms.kinds.iter().map(|(sort, kind)| (sort.to_string(), value(kind, names, enumerate))).collect();
     if forms.kinds.values().any(Kind::own_words) {
         definitions.insert("OWN_WORDS".into(), object([("said".to_owned(), said)]));

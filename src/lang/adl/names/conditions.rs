@@ -38,7 +38,14 @@ fn names(scope: Scope<'_>, agent: &Agent, text: &str) -> bool {
     let outcome = text
         .rsplit_once('.')
         .is_some_and(|(of, name)| OUTCOME.contains(&name) && !of.is_empty() && !of.contains(['"', '(']) && of.split_whitespace().count() < 4);
-    outcome || scope.path(agent, text).is_some() || matches!(text, "True" | "False")
+    outcome || is_path(scope, agent, text) || matches!(text, "True" | "False")
+}
+
+/// Whether a text is one path: after its point, `and`, `or` and `not` are words of a name only where an argument is called so.
+fn is_path(scope: Scope<'_>, agent: &Agent, text: &str) -> bool {
+    let Some(path) = scope.path(agent, text) else { return false };
+    let joins = path.name.split_whitespace().any(|w| matches!(w, "and" | "or" | "not"));
+    !joins || path.of.is_none_or(|of| scope.document.agent(&of).is_some_and(|a| a.declares(&path.name)))
 }
 
 /// A part of a condition in the source.

@@ -110,7 +110,9 @@ fn asked<'a>(agent: &'a Agent, q: &Question, line: &str) -> Option<&'a Arg> {
             best = Some((points, open, arg));
         }
     }
-    let first = || agent.args.iter().find(|a| open(a)).filter(|_| line.contains('?') && !wants_yes_or_no(line));
+    // What others asked before this agent was chosen asks for none of its arguments.
+    let own = matches!(agent.body, Body::Script(_)) || says(agent, line).is_some() || agent.args.iter().any(|a| line.ends_with(&question_for(a)));
+    let first = || agent.args.iter().find(|a| open(a)).filter(|_| own && line.contains('?') && !wants_yes_or_no(line));
     best.map(|(_, _, arg)| arg).or_else(first)
 }
 
@@ -119,17 +121,20 @@ fn decided_after(agent: &Agent, line: &str) -> Option<Vec<String>> {
     if !matches!(agent.body, Body::Script(_)) {
         return Some(vec![]);
     }
+    let (block, at) = says(agent, line)?;
+    let next = block.steps.iter().skip(at + 1).skip_while(|s| !matches!(s.kind, StepKind::Wait)).nth(1);
+    let mut out = vec![];
+    if let Some(StepKind::Choose(ways)) = next.map(|s| &s.kind) {
+        ways.iter().for_each(|w| own_names(&w.guard, &agent.name, &mut out));
+    }
+    Some(out)
+}
+
+/// The step by which an agent says a line.
+fn says<'a>(agent: &'a Agent, line: &str) -> Option<(&'a Block, usize)> {
     let begins = |text: &str| text.split("${").next().is_some_and(|t| line.starts_with(t.trim_end()) && (!t.trim().is_empty() || text.contains("${")));
-    let in_block = |block: &Block| {
-        let at = block.steps.iter().position(|s| matches!(&s.kind, StepKind::Say(text) if begins(text)))?;
-        let next = block.steps.iter().skip(at + 1).skip_while(|s| !matches!(s.kind, StepKind::Wait)).nth(1);
-        let mut out = vec![];
-        if let Some(StepKind::Choose(ways)) = next.map(|s| &s.kind) {
-            ways.iter().for_each(|w| own_names(&w.guard, &agent.name, &mut out));
-        }
-        Some(out)
-    };
-    agent.blocks().iter().find_map(in_block)
+    let of = |block: &'a Block| Some((block, block.steps.iter().position(|s| matches!(&s.kind, StepKind::Say(text) if begins(text)))?));
+    agent.blocks().iter().find_map(of)
 }
 
 fn own_names(guard: &Guard, agent: &str, out: &mut Vec<String>) {
@@ -147,8 +152,13 @@ fn wants_yes_or_no(line: &str) -> bool {
     words(asked).first().is_some_and(|w| WORDS.asks_yes_or_no.has(w))
 }
 
+/// The question for an argument.
+pub fn question_for(arg: &Arg) -> String {
+    format!("What is the {}?", asking(arg))
+}
+
 /// How an argument is asked for.
-pub fn asking(arg: &Arg) -> String {
+fn asking(arg: &Arg) -> String {
     let about = arg.about.trim().trim_end_matches('.');
     if about.is_empty() || about.split_whitespace().count() > 8 {
         name_words(&arg.name).join(" ")

@@ -107,6 +107,8 @@ impl Chart<'_> {
         let mut end = at + 1;
         let mut bridged = false;
         let mut exact_before = false;
+        // "Too hot": what is said to a degree is no part of a name.
+        let measured = at.checked_sub(1).and_then(|b| self.tokens.get(b)).is_some_and(|t| self.model.phrase.has("degree", t.id));
         while !alive.is_empty() && end <= at + 9 {
             let mut scores: BTreeMap<usize, f32> = BTreeMap::new();
             for (e, said) in &alive {
@@ -120,8 +122,8 @@ impl Chart<'_> {
                     }
                 }
             }
-            if bridged {
-                scores.retain(|_, s| *s >= 0.93 && !exact_before);
+            if bridged || measured {
+                scores.retain(|_, s| *s >= 0.93 && !(bridged && exact_before));
             }
             if !scores.is_empty() {
                 let mut candidates: Vec<Candidate> = scores.into_iter().map(|(name, score)| Candidate { name, score }).collect();

@@ -26,10 +26,10 @@ pub struct View {
 
 /// Collects hashes.
 #[derive(Default)]
-struct Sink(Vec<u32>);
+pub(super) struct Sink(Vec<u32>);
 
 impl Sink {
-    fn add(&mut self, parts: &[&str]) {
+    pub(super) fn add(&mut self, parts: &[&str]) {
         let mut hash = 0x811c_9dc5u32;
         for part in parts {
             for byte in part.bytes().chain([0x1f]) {
@@ -41,7 +41,7 @@ impl Sink {
         self.0.push(hash.wrapping_mul(0x2c1b_3c6d) ^ (hash >> 13));
     }
 
-    fn finish(mut self) -> Vec<u32> {
+    pub(super) fn finish(mut self) -> Vec<u32> {
         self.0.sort_unstable();
         self.0.dedup();
         self.0

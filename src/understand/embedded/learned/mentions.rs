@@ -1,5 +1,6 @@
 //! What an utterance mentions: names, values, numbers and references, without overlaps.
 
+use crate::link::UNKNOWN;
 use crate::term::{Atom, Name, Term};
 use crate::understand::embedded::chart::{Chart, NameEdge};
 use crate::understand::embedded::phrase::{Head, Np, Which};
@@ -185,12 +186,17 @@ fn widen(chart: &Chart<'_>, found: Vec<Found>) -> Vec<Mention> {
     out
 }
 
-/// Stretches that may be new names: words with capitals that are no known name and no value as a whole.
+/// Stretches that may be new names: words with capitals that are no known name and no value as a whole. Who shouts says no names by it.
 pub fn fresh(chart: &Chart<'_>, text: &str) -> Vec<(usize, usize)> {
+    let loud = |said: &str| said.chars().any(char::is_uppercase) && !said.chars().any(char::is_lowercase);
+    let all_loud = loud(text);
     let capital = |i: usize| {
         chart.tokens.get(i).is_some_and(|t| {
             let said = text.get(t.range.clone()).unwrap_or("");
-            t.punct().is_none() && said.chars().next().is_some_and(char::is_uppercase)
+            // The second word of "Pepsi's" has no capital of its own.
+            let opened = i.checked_sub(1).and_then(|b| chart.tokens.get(b)).is_some_and(|b| b.range == t.range);
+            let shouted = all_loud || said.chars().count() > 1 && loud(said) && t.id != UNKNOWN;
+            t.punct().is_none() && said.chars().next().is_some_and(char::is_uppercase) && !shouted && !opened
         })
     };
     let begins = |i: usize| i == 0 || chart.tokens.get(i - 1).is_some_and(|t| matches!(t.punct(), Some('.' | '!' | '?')));

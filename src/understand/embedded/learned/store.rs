@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD_NO_PAD as BASE64;
 
+use super::trust::Trust;
 use super::weights::Weights;
 use super::{Learned, RoleModel};
 
-const VERSION: &str = "duologue-model-2";
+const VERSION: &str = "duologue-model-3";
 
 impl Learned {
     /// The text of the model's file.
@@ -23,7 +24,9 @@ impl Learned {
             model.mention.write(&mut bytes);
             model.act.write(&mut bytes);
             texts(&mut bytes, model.kinds.iter().map(String::as_str));
-            model.kind.write(&mut bytes);
+            for weights in [&model.kind, &model.trust.reading, &model.trust.act] {
+                weights.write(&mut bytes);
+            }
         }
         format!("{VERSION}\n{}\n", BASE64.encode(&bytes))
     }
@@ -44,7 +47,9 @@ impl Learned {
             let labels = read_texts(&mut rest)?;
             let acts = read_texts(&mut rest)?;
             let (mention, act) = (Weights::take(&mut rest)?, Weights::take(&mut rest)?);
-            let model = RoleModel { labels, acts, mention, act, kinds: read_texts(&mut rest)?, kind: Weights::take(&mut rest)? };
+            let (kinds, kind) = (read_texts(&mut rest)?, Weights::take(&mut rest)?);
+            let trust = Trust { reading: Weights::take(&mut rest)?, act: Weights::take(&mut rest)? };
+            let model = RoleModel { labels, acts, mention, act, kinds, kind, trust };
             out.roles.insert(role.as_str().into(), model);
         }
         rest.is_empty().then_some(out)

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::features::View;
 use super::labels::{HOST, NONE, WITH, labels};
 use super::mentions::{fresh, fresh_and_said, mentions};
+use super::trust::{Evidence, Row, Trust, same};
 use super::weights::{Choice, Example, Weights};
 use super::{ASKED, Learned, RoleModel, kinds};
 use crate::term::{Atom, Name};
@@ -22,6 +23,8 @@ pub struct Utterance {
     pub gold: Vec<Atom>,
     /// What they half say.
     pub asks: Vec<Atom>,
+    /// What is right as well: predicates, and `do` or `either` where the half said may be done.
+    pub also: Vec<Atom>,
     /// How much it counts.
     pub weight: f32,
 }
@@ -36,87 +39,151 @@ const SCHEDULE: (usize, usize, usize) = (10, 5, 3);
 /// The same where there are few.
 const SCHEDULE_OF_FEW: (usize, usize, usize) = (30, 2, 2);
 
-#[derive(Default)]
-struct Data {
-    mentions: Vec<(Vec<u32>, String, f32)>,
-    wholes: Vec<(Vec<u32>, Vec<String>, f32)>,
-    voices: Vec<(Vec<u32>, Vec<String>, f32)>,
+/// Into how many parts what the trust is fitted on is divided, each read by what was learned from all else.
+const PARTS: usize = 3;
+/// How often that fit goes through its rows: they are few.
+const TRUST_ROUNDS: usize = 10;
+/// How often a feature of it must occur.
+const TRUST_AT_LEAST: usize = 15;
+
+/// What one utterance teaches.
+struct Lesson {
+    role: Name,
+    weight: f32,
+    voice: (Vec<u32>, Vec<String>),
+    /// The mentions' features and labels, and those of the whole; nothing where labels cannot express what was meant.
+    read: Option<(Vec<(Vec<u32>, String)>, (Vec<u32>, Vec<String>))>,
 }
 
-/// Trains a model for every role that the utterances hold.
-pub fn train(translator: &Embedded, utterances: &[Utterance], source: u64) -> Learned {
-    let mut data: BTreeMap<Name, Data> = BTreeMap::new();
-    for u in utterances {
-        let found = translator.with_chart(&u.text, &u.context, |chart, _| {
-            let as_heard = mentions(chart, &fresh(chart, &u.text));
-            let done = u.gold.iter().flat_map(kinds);
-            let asked = u.asks.iter().flat_map(kinds).map(|k| format!("{ASKED}{k}"));
-            let voice = (View::new(chart, &as_heard, &u.context).whole(&[]), done.chain(asked).collect::<Vec<_>>(), u.weight);
-            // What is half said reads like what is said; whether it may be done is the second voice's to say.
-            let unsaid = |a: &&Atom| u.asks.is_empty() || !a.args.is_empty();
-            let meant: Vec<Atom> = u.gold.iter().filter(unsaid).chain(&u.asks).cloned().collect();
-            let meant: Vec<Atom> = meant.into_iter().map(|a| translator.as_said(chart.tokens, &a).unwrap_or(a)).collect();
-            let said = mentions(chart, &fresh_and_said(chart, &u.text, &meant));
-            let given = labels(chart, &said, &meant, &u.context);
-            if given.lost > 0 {
-                return (None, voice);
-            }
+/// Trains a model for every role that the utterances hold. How far it can be trusted is fitted on the utterances that are held out, or
+/// on all where none are: each part of them is read by what was learned from everything else.
+pub fn train(translator: &Embedded, utterances: &[Utterance], held_out: &[Utterance], source: u64) -> Learned {
+    let all: Vec<&Utterance> = utterances.iter().chain(held_out).collect();
+    let first = if held_out.is_empty() { 0 } else { utterances.len() };
+    let lessons: Vec<Option<Lesson>> = all.iter().map(|u| lesson(translator, u)).collect();
+    let mut out = learn(&lessons, |_| true, source);
+    let mut rows = Rows::default();
+    for part in 0..PARTS {
+        let judged = |i: usize| i >= first && i % PARTS == part;
+        let taught = translator.with_learned(learn(&lessons, |i| !judged(i), source));
+        all.iter().enumerate().filter(|(i, _)| judged(*i)).for_each(|(_, u)| taught.testify(u, &mut rows));
+    }
+    for (role, (readings, acts)) in rows {
+        if let Some(model) = out.roles.get_mut(&role) {
+            model.trust = Trust::fit(&readings, &acts, TRUST_ROUNDS, TRUST_AT_LEAST);
+        }
+    }
+    out
+}
+
+/// For each role the rows of its readings and of their acts.
+type Rows = BTreeMap<Name, (Vec<Row>, Vec<Row>)>;
+
+/// What is there to be learned of an utterance.
+fn lesson(translator: &Embedded, u: &Utterance) -> Option<Lesson> {
+    translator.with_chart(&u.text, &u.context, |chart, _| {
+        let as_heard = mentions(chart, &fresh(chart, &u.text));
+        let done = u.gold.iter().flat_map(kinds);
+        let asked = u.asks.iter().flat_map(kinds).map(|k| format!("{ASKED}{k}"));
+        let voice = (View::new(chart, &as_heard, &u.context).whole(&[]), done.chain(asked).collect::<Vec<_>>());
+        // What is half said reads like what is said; whether it may be done is the second voice's to say.
+        let unsaid = |a: &&Atom| u.asks.is_empty() || !a.args.is_empty();
+        let meant: Vec<Atom> = u.gold.iter().filter(unsaid).chain(&u.asks).cloned().collect();
+        let meant: Vec<Atom> = meant.into_iter().map(|a| translator.as_said(chart.tokens, &a).unwrap_or(a)).collect();
+        let said = mentions(chart, &fresh_and_said(chart, &u.text, &meant));
+        let given = labels(chart, &said, &meant, &u.context);
+        let mut read = None;
+        if given.lost == 0 {
             let view = View::new(chart, &said, &u.context);
             let mut rows = vec![];
             let mut before = "_".to_owned();
             for (m, label) in given.mentions.iter().enumerate() {
-                rows.push((view.mention(m, &before), label.clone(), u.weight));
+                rows.push((view.mention(m, &before), label.clone()));
                 before.clone_from(label);
             }
-            (Some((rows, (view.whole(&given.mentions), given.acts, u.weight))), voice)
-        });
-        if let Some((read, voice)) = found {
-            let of_role = data.entry(u.context.role.clone()).or_default();
-            of_role.voices.push(voice);
-            if let Some((rows, whole)) = read {
-                of_role.mentions.extend(rows);
-                of_role.wholes.push(whole);
-            }
+            read = Some((rows, (view.whole(&given.mentions), given.acts)));
         }
-    }
-    Learned { source, roles: data.into_iter().map(|(role, d)| (role, d.train())).collect() }
+        Lesson { role: u.context.role.clone(), weight: u.weight, voice, read }
+    })
 }
 
-impl Data {
-    fn train(self) -> RoleModel {
-        // Class numbers are bytes.
-        let frequent = |all: &mut dyn Iterator<Item = &String>| {
-            let mut counts: BTreeMap<String, usize> = BTreeMap::new();
-            for l in all {
-                *counts.entry(l.clone()).or_default() += 1;
-            }
-            counts.retain(|_, n| *n >= AT_LEAST);
-            counts.into_keys().take(250).collect::<Vec<String>>()
-        };
-        let mut labels = frequent(&mut self.mentions.iter().map(|m| &m.1));
-        for l in [HOST, NONE, WITH] {
-            if !labels.iter().any(|k| k == l) {
-                labels.push(l.to_owned());
-            }
+/// Learns from those of the lessons that are allowed.
+fn learn(lessons: &[Option<Lesson>], allowed: impl Fn(usize) -> bool, source: u64) -> Learned {
+    let mut by_role: BTreeMap<Name, Vec<&Lesson>> = BTreeMap::new();
+    for lesson in lessons.iter().enumerate().filter(|(i, _)| allowed(*i)).filter_map(|x| x.1.as_ref()) {
+        by_role.entry(lesson.role.clone()).or_default().push(lesson);
+    }
+    Learned { source, roles: by_role.into_iter().map(|(role, lessons)| (role, of_role(&lessons))).collect() }
+}
+
+fn of_role(lessons: &[&Lesson]) -> RoleModel {
+    // Class numbers are bytes.
+    let frequent = |all: &mut dyn Iterator<Item = &String>| {
+        let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+        for l in all {
+            *counts.entry(l.clone()).or_default() += 1;
         }
-        let acts = frequent(&mut self.wholes.iter().flat_map(|w| &w.1));
-        let kinds = frequent(&mut self.voices.iter().flat_map(|w| &w.1));
-        let number = |list: &[String], l: &String| list.iter().position(|k| k == l);
-        let mention: Vec<Example> =
-            self.mentions.into_iter().filter_map(|(features, l, weight)| Some(Example { features, classes: vec![number(&labels, &l)?], weight })).collect();
-        let several = |rows: Vec<(Vec<u32>, Vec<String>, f32)>, list: &[String]| -> Vec<Example> {
-            let row = |(features, l, weight): (_, Vec<String>, _)| Example { features, classes: l.iter().filter_map(|l| number(list, l)).collect(), weight };
-            rows.into_iter().map(row).collect()
-        };
-        let (act, kind) = (several(self.wholes, &acts), several(self.voices, &kinds));
-        let (rounds, at_least, heard_at_least) = if kind.len() < FEW { SCHEDULE_OF_FEW } else { SCHEDULE };
-        RoleModel {
-            mention: Weights::train(&mention, labels.len(), Choice::One, rounds, at_least),
-            act: Weights::train(&act, acts.len(), Choice::Any, rounds, at_least),
-            kind: Weights::train(&kind, kinds.len(), Choice::Any, rounds, heard_at_least),
-            labels,
-            acts,
-            kinds,
+        counts.retain(|_, n| *n >= AT_LEAST);
+        counts.into_keys().take(250).collect::<Vec<String>>()
+    };
+    let read = || lessons.iter().filter_map(|l| Some((l.read.as_ref()?, l.weight)));
+    let mut labels = frequent(&mut read().flat_map(|(r, _)| &r.0).map(|m| &m.1));
+    for l in [HOST, NONE, WITH] {
+        if !labels.iter().any(|k| k == l) {
+            labels.push(l.to_owned());
+        }
+    }
+    let acts = frequent(&mut read().flat_map(|(r, _)| &r.1.1));
+    let kinds = frequent(&mut lessons.iter().flat_map(|l| &l.voice.1));
+    let number = |list: &[String], l: &String| list.iter().position(|k| k == l);
+    let example = |features: &[u32], l: &[String], list: &[String], weight| Example {
+        features: features.to_vec(),
+        classes: l.iter().filter_map(|l| number(list, l)).collect(),
+        weight,
+    };
+    let rows = read().flat_map(|(r, weight)| r.0.iter().map(move |m| (m, weight)));
+    let mention: Vec<Example> = rows.map(|(m, weight)| example(&m.0, std::slice::from_ref(&m.1), &labels, weight)).filter(|e| !e.classes.is_empty()).collect();
+    let act: Vec<Example> = read().map(|(r, weight)| example(&r.1.0, &r.1.1, &acts, weight)).collect();
+    let kind: Vec<Example> = lessons.iter().map(|l| example(&l.voice.0, &l.voice.1, &kinds, l.weight)).collect();
+    let (rounds, at_least, heard_at_least) = if lessons.len() < FEW { SCHEDULE_OF_FEW } else { SCHEDULE };
+    RoleModel {
+        mention: Weights::train(&mention, labels.len(), Choice::One, rounds, at_least),
+        act: Weights::train(&act, acts.len(), Choice::Any, rounds, at_least),
+        kind: Weights::train(&kind, kinds.len(), Choice::Any, rounds, heard_at_least),
+        trust: Trust::default(),
+        labels,
+        acts,
+        kinds,
+    }
+}
+
+impl Embedded {
+    /// What the readings of an utterance and their acts look like, and whether they are right.
+    fn testify(&self, u: &Utterance, out: &mut Rows) {
+        let rows = self.read_twice(&u.text, &u.context, |chart, candidates, voice| {
+            let also = |word: &str| u.also.iter().any(|a| a.args.is_empty() && &*a.name == word);
+            let meant: Vec<Atom> = u.gold.iter().chain(&u.asks).cloned().collect();
+            let mut rows = (vec![], vec![]);
+            for of in candidates {
+                let evidence = Evidence { of, other: candidates.iter().find(|o| o.learned != of.learned), voice };
+                let read = &of.heard.predicates;
+                let listed = u.also.iter().any(|a| !a.args.is_empty() && same(read, std::slice::from_ref(a)));
+                let right = same(read, &meant) || same(read, &u.gold) || listed;
+                rows.0.push((evidence.reading(), if right { vec![0] } else { vec![] }, 1.0));
+                for (i, act) in read.iter().enumerate() {
+                    let clause = self.clause(act, chart, of.heard.words.get(i).map_or(&[], |w| w), &u.context, &of.heard);
+                    let done = u.gold.contains(act) || u.also.contains(act) || u.asks.contains(act) && (also("do") || also("either"));
+                    let asked = u.asks.contains(act);
+                    let classes = [(0, done), (1, asked)].into_iter().filter(|c| c.1).map(|c| c.0).collect();
+                    rows.1.push((evidence.act(act, clause, self.is_strange(act)), classes, 1.0));
+                }
+            }
+            rows
+        });
+        if let Some(rows) = rows {
+            let of_role = out.entry(u.context.role.clone()).or_default();
+            of_role.0.extend(rows.0);
+            of_role.1.extend(rows.1);
         }
     }
 }

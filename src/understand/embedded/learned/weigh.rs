@@ -1,4 +1,4 @@
-//! Two readings of one utterance, by patterns and by what was learned: which one stands.
+//! Two readings of one utterance, by patterns and by what was learned.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -7,13 +7,14 @@ use std::sync::Arc;
 use super::decode::{Patterns, decode};
 use super::labels::{Labels, labels};
 use super::mentions::{Mention, fresh, fresh_and_said, mentions};
+use super::trust::{Candidate, Trust};
 use super::weights::exp;
 use super::{Learned, RoleModel};
 use crate::term::{Atom, Name, Term};
 use crate::understand::embedded::chart::Chart;
 use crate::understand::embedded::model::RoleGrammar;
 use crate::understand::embedded::resolve::Resolver;
-use crate::understand::embedded::{Embedded, IRRELEVANT, Part, bytes, finish};
+use crate::understand::embedded::{Embedded, Part, bytes, finish};
 use crate::understand::{Context, Heard, Unsure};
 
 /// A learned model with the patterns of its labels.
@@ -23,44 +24,14 @@ pub struct Taught {
     patterns: BTreeMap<Name, Patterns>,
 }
 
-/// How much likelier the learned reading must be, as a logarithm, by how sure the patterns are of theirs; where they are sure, it has no say.
-const AHEAD_OF_LIKELY: f32 = 5.0;
-const AHEAD_OF_UNSURE: f32 = 1.0;
-/// From which confidence on the patterns are sure, and from which on they are likely right.
-const SURE: f64 = 0.95;
-const LIKELY: f64 = 0.6;
-/// How likely the learned reading must be where the patterns have none, as a logarithm.
-const LIKELY_ALONE: f32 = -1.4;
 /// So many mentions count as one utterance: in long ones, doubts about single mentions add up.
 const MENTIONS: f32 = 3.0;
 
-/// What was learned, applied to an utterance.
+/// What labels amount to.
 struct Second {
     out: Vec<(Atom, Range<usize>)>,
     unsure: Vec<Unsure>,
     name_score: f32,
-    /// Logarithms of the probabilities of its own labels and of those that the other reading amounts to.
-    ours: f32,
-    theirs: f32,
-    /// Mentions with a label that no predicate could be made of.
-    lost: usize,
-    /// Mentions in all.
-    mentions: usize,
-}
-
-impl Second {
-    fn stands(&self, confidence: f64) -> bool {
-        if self.lost > 0 || (self.out.is_empty() && self.unsure.is_empty()) {
-            return false;
-        }
-        #[expect(clippy::cast_precision_loss, reason = "a few mentions")]
-        let ahead = (self.ours - self.theirs) / (self.mentions as f32 / MENTIONS).max(1.0);
-        match confidence {
-            c if c <= 0.0 => self.ours > LIKELY_ALONE,
-            c if c >= LIKELY => ahead > AHEAD_OF_LIKELY,
-            _ => ahead > AHEAD_OF_UNSURE,
-        }
-    }
 }
 
 impl Embedded {
@@ -103,51 +74,66 @@ impl Embedded {
         model.voice(chart, &said, context).into_iter().map(|(k, p)| (k.to_owned(), p)).collect()
     }
 
-    /// Lets what was learned read the words too, and returns the reading that stands.
-    pub(in crate::understand::embedded) fn weigh(
+    /// The readings of an utterance: that of the patterns, and that of what was learned where it has one.
+    pub(in crate::understand::embedded) fn candidates(
         &self,
-        taught: &Taught,
         text: &str,
         context: &Context,
         grammar: &RoleGrammar,
         chart: &Chart<'_>,
         heard: Heard,
-    ) -> Heard {
-        let (Some(model), Some(patterns)) = (taught.model.roles.get(&context.role), taught.patterns.get(&context.role)) else { return heard };
-        let nothing = heard.unsure.is_empty() && heard.predicates.iter().all(|a| *a.name == *IRRELEVANT) && heard.confidence <= LIKELY;
-        // Where the patterns are sure what was learned has no say.
-        if !nothing && heard.confidence >= SURE {
-            return heard;
+    ) -> Vec<Candidate> {
+        let mut patterns = Candidate { heard, ..Candidate::default() };
+        let second = self.second(text, context, grammar, chart, &mut patterns);
+        let mut out: Vec<Candidate> = std::iter::once(patterns).chain(second).collect();
+        for act in out.iter_mut().flat_map(|c| &mut c.heard.predicates) {
+            if let Some(changed) = self.absolute(chart.tokens, act) {
+                *act = changed;
+            }
         }
-        // A guess that leaves out what the patterns heard of would lose it silently: there the patterns stand.
-        if !nothing && heard.predicates.iter().flat_map(|a| &a.args).any(|t| matches!(t, Term::Str(name) if self.knowledge.names.find(name).is_none())) {
-            return heard;
+        out
+    }
+
+    fn second(&self, text: &str, context: &Context, grammar: &RoleGrammar, chart: &Chart<'_>, patterns: &mut Candidate) -> Option<Candidate> {
+        let taught = self.learned.as_ref().filter(|_| !self.without.contains(&Part::Learned))?;
+        let heard = &patterns.heard;
+        // What the engine asked about a name, code, and what patterns read as nothing on purpose are no matter of wording;
+        // and where patterns would ask back, asking is better than a likely guess.
+        if heard.asks_back() || !context.asked.is_empty() || !text.chars().any(char::is_alphanumeric) {
+            return None;
         }
-        // A number with a sign is none of the numbers that the labels know.
-        if chart.tokens.iter().any(|t| self.model.phrase.has("minus", t.id)) {
-            return heard;
+        let (model, label_patterns) = (taught.model.roles.get(&context.role)?, taught.patterns.get(&context.role)?);
+        // A guess that leaves out what the patterns heard of would lose it silently; a number with a sign is none of those that labels know.
+        let strange = |t: &Term| matches!(t, Term::Str(name) if self.knowledge.names.find(name).is_none());
+        if heard.predicates.iter().flat_map(|a| &a.args).any(strange) || chart.tokens.iter().any(|t| self.model.phrase.has("minus", t.id)) {
+            return None;
         }
         let said = mentions(chart, &fresh_and_said(chart, text, &heard.predicates));
-        let guess = model.guess(chart, &said, context, patterns);
+        let guess = model.guess(chart, &said, context, label_patterns);
         let given = labels(chart, &said, &heard.predicates, context);
-        let (mut second, lost) = resolve(chart, grammar, patterns, model, &said, &guess.best, &guess.taken, context);
-        (second.ours, second.theirs) = model.compare(&guess, &given);
-        second.lost = lost;
-        if !second.stands(if nothing { 0.0 } else { heard.confidence }) {
-            return heard;
+        let (second, lost) = resolve(chart, grammar, label_patterns, model, &said, &guess.best, &guess.taken, context);
+        let (ours, theirs) = model.compare(&guess, &given);
+        #[expect(clippy::cast_precision_loss, reason = "a few mentions")]
+        let long = (said.len() as f32 / MENTIONS).max(1.0);
+        (patterns.likely, patterns.ahead) = (theirs / long, (theirs - ours) / long);
+        if lost > 0 || (second.out.is_empty() && second.unsure.is_empty()) {
+            return None;
         }
-        let unsure = if second.unsure.is_empty() { 1.0 } else { 0.5 };
-        let mut out = Heard { by: heard.by, confidence: f64::from(second.name_score * exp(second.ours / 2.0) * unsure), ..Heard::default() };
-        out.confidence = out.confidence.clamp(0.05, 0.95);
+        let mut out = Heard { by: heard.by, confidence: f64::from(second.name_score * exp(ours / 2.0)).clamp(0.0, 1.0), ..Heard::default() };
         out.unsure = second.unsure;
         let read = |i: usize| said.iter().any(|m| (m.start..m.end).contains(&i));
-        let strange = (0..chart.tokens.len()).filter(|i| chart.strange(*i) && !read(*i));
-        out.uncovered = strange.filter_map(|i| Some(chart.tokens.get(i)?.range.clone())).collect();
+        let left = (0..chart.tokens.len()).filter(|i| chart.strange(*i) && !read(*i));
+        out.uncovered = left.filter_map(|i| Some(chart.tokens.get(i)?.range.clone())).collect();
         for (atom, span) in second.out {
             out.predicates.push(atom);
             out.words.push(vec![bytes(chart.tokens, &span)]);
         }
-        out
+        Some(Candidate { heard: out, learned: true, likely: ours / long, ahead: (ours - theirs) / long })
+    }
+
+    /// How far the readings of a role can be trusted; `None` where nothing was learned.
+    pub(in crate::understand::embedded) fn trust(&self, context: &Context) -> Option<&Trust> {
+        Some(&self.learned.as_ref()?.model.roles.get(&context.role)?.trust).filter(|t| !t.reading.is_empty())
     }
 }
 
@@ -169,5 +155,5 @@ fn resolve(
     resolver.run(&decoded.edges, &path, &decoded.after);
     let unsure = std::mem::take(&mut resolver.unsure).into_iter().map(|u| u.1).collect();
     let name_score = resolver.name_score;
-    (Second { out: finish(resolver), unsure, name_score, ours: 0.0, theirs: 0.0, lost: 0, mentions: said.len() }, decoded.lost)
+    (Second { out: finish(resolver), unsure, name_score }, decoded.lost)
 }

@@ -1,6 +1,6 @@
 //! Items that are ordered: new lines, members of composed items, corrections of what was just said.
 
-use super::{Entry, Picked, Resolver, What, restates};
+use super::{Entry, Picked, Resolver, What, restates, to_i32};
 use crate::term::{Atom, Name, Term};
 use crate::understand::embedded::chart::{Bind, Edge};
 use crate::understand::embedded::data::Does;
@@ -50,7 +50,7 @@ impl Resolver<'_, '_> {
         }
         let np_index = edge.binds.iter().find_map(|b| if let Bind::Np(i) = b.1 { Some(i) } else { None }).unwrap_or(0);
         // A wish right after a negation is none: "we will not be needing".
-        let denied = edge.start.checked_sub(1).and_then(|i| self.chart.tokens.get(i)).is_some_and(|t| self.chart.model.phrase.has("denies", t.id));
+        let denied = self.follows("denies", edge);
         if denied && pattern.say.contains("<want>") {
             return;
         }
@@ -149,7 +149,10 @@ impl Resolver<'_, '_> {
             Some(n) => Picked::One(n),
             None => self.pick(np, items, bonus),
         };
-        if (matches!(picked, Picked::One(_)) && self.is_dominated(np, items)) || (self.correcting.is_some() && matches!(picked, Picked::Nothing)) {
+        // "The chicken", after the Chicken Quesadilla was spoken of.
+        let spoken = |n: &Name| definite && self.spoken_of().any(|s| s == n);
+        if (matches!(&picked, Picked::One(n) if !spoken(n)) && self.is_dominated(np, items)) || (self.correcting.is_some() && matches!(picked, Picked::Nothing))
+        {
             self.correct_part(np);
             return;
         }
@@ -161,6 +164,14 @@ impl Resolver<'_, '_> {
                     return;
                 }
                 if self.correct(&name, np, edge) {
+                    return;
+                }
+                if let Some(old) = self.meant_instead(&name, edge) {
+                    return self.swap_member(&old, &name, np, edge, pattern);
+                }
+                if let Some(n) = np.count.filter(|_| self.says_again(&name, edge)) {
+                    let quantity = self.chart.model.lines.as_ref().map_or("", |l| l.config.quantity.as_str());
+                    self.push(What::Atom(Atom { name: quantity.into(), args: vec![Term::Str(name), Term::Int(to_i32(n))] }), edge, pattern.weak);
                     return;
                 }
                 if let Some(c) = combo
@@ -195,19 +206,44 @@ impl Resolver<'_, '_> {
         }
     }
 
+    /// The last item of the last turn, where words correct what was heard in it.
+    fn corrected(&self, edge: &Edge) -> Option<&Name> {
+        let joint = self.follows("joint", edge);
+        let spoken_of = |a: &'_ &Atom| matches!(a.args.last(), Some(Term::Str(s)) if self.ledger.holds(s) && self.ledger.new_line_of(s).is_none());
+        let last = self.context.last_actions.iter().rfind(spoken_of).filter(|_| self.again && !(joint && self.entries.is_empty()))?;
+        if let Some(Term::Str(item)) = last.args.last() { Some(item) } else { None }
+    }
+
+    /// Whether an item of the last turn is asked for anew, in its place: "no wait, one soft taco".
+    fn says_again(&self, name: &Name, edge: &Edge) -> bool {
+        self.corrected(edge).is_some_and(|last| last == name)
+    }
+
+    /// What an item takes the place of that was misheard or misspoken in the last turn: "sorry, I meant a Diet Pepsi".
+    fn meant_instead(&self, name: &Name, edge: &Edge) -> Option<Name> {
+        let kind = |n: &Name| self.ledger.kind_of(self.chart.knowledge, n);
+        let alike = |last: &&Name| kind(last).is_some() && kind(last) == kind(name);
+        let bare = self.entries.is_empty() && !self.wanted && self.wishes.is_empty() && !self.ledger.holds(name);
+        self.corrected(edge).filter(|_| bare).filter(alike).cloned()
+    }
+
     /// The composed line that the last turn left open, where a name comes next that fills a place of it: a bare name after the line was
     /// said, any name while its members are being told.
     fn filling(&self, np: &Np, edge: &Edge) -> Option<usize> {
         if np.place.is_some() || self.ledger.has_new() {
             return None;
         }
-        let joined = edge.start.checked_sub(1).and_then(|i| self.chart.tokens.get(i)).is_some_and(|t| self.chart.model.phrase.has("list", t.id));
+        let joined = self.follows("list", edge);
         let bare = np.article != Article::Indefinite && !self.wanted_now(edge) && !joined;
         let spoken_of = |n: &Name| self.context.last_actions.iter().any(|a| matches!(a.args.last(), Some(Term::Str(s)) if s == n));
-        let open = self.ledger.unfilled(&|item, members| bare && spoken_of(item) || members.iter().any(|m| spoken_of(m)))?;
-        // A number is meant for the line if it has just so many places for the name.
-        let all = |n: &i64| self.member_of(np, open).is_some_and(|name| i64::try_from(self.ledger.places_for(open, &name)).is_ok_and(|places| places == *n));
-        (np.count.is_none() || np.count.as_ref().is_some_and(all)).then_some(open)
+        let told = self.ledger.unfilled(&|item, members| bare && spoken_of(item) || members.iter().any(|m| spoken_of(m)));
+        // What may fill its places was just listed: "which tacos may I choose from?"
+        let listed = |c: &usize| self.ledger.choices(self.chart.knowledge, *c).iter().filter(|n| spoken_of(n)).count() > 1;
+        let open = told.or_else(|| self.ledger.unfilled(&|_, _| true).filter(listed))?;
+        // A number is meant for the line if it has just so many places for the name, or that many of what was listed.
+        let places = self.member_of(np, open).map_or(0, |name| self.ledger.places_for(open, &name));
+        let fits = |n: i64| usize::try_from(n).is_ok_and(|n| n == places || n < places && listed(&open));
+        np.count.is_none_or(fits).then_some(open)
     }
 
     /// Whether the words name something of another sort much better.

@@ -171,6 +171,10 @@ impl Resolver<'_, '_> {
             }
             return;
         }
+        // "Just the tacos" says which, not how many.
+        if n.is_none() && np.as_ref().is_some_and(|p| p.article == Article::Definite && p.plural) {
+            return;
+        }
         let Some(n) = n.or(np.as_ref().and_then(|p| p.attributes.is_empty().then_some(1))) else {
             if let Some(p) = &np {
                 let target = self.target(p, edge, &[]);
@@ -311,6 +315,8 @@ impl Resolver<'_, '_> {
                 if self.restates(&np, &name, edge) || self.correct(&name, &np, edge) {
                     return;
                 }
+                let open = self.ledger.slot_for(line, &name).is_some();
+                let line = if open { line } else { self.ledger.beside(line, &name).unwrap_or(line) };
                 if pattern.after.is_none()
                     && let Some(old) = self.ledger.filled_by(line, &name)
                 {

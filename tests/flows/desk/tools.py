@@ -1,0 +1,6 @@
+def room(guest, nights):
+    """Looks for a free room."""
+
+
+def book(guest, nights):
+    """Books it."""
