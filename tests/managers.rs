@@ -123,14 +123,21 @@ fn what_is_taken_back_holds_nobody_up() {
     assert_eq!(price("b", 200), "reject(edit(\"Pintos N Cheese\",price,200),being_changed)");
     assert_eq!(price("a", 199), "confirm(edit,\"Pintos N Cheese\")", "as it was");
     assert_eq!(price("b", 200), "confirm(edit,\"Pintos N Cheese\")");
-    engine.close(&SessionKey::new(SITE, "b"), 1).unwrap();
+    engine.close(&SessionKey::new(SITE, "b"), "manager", 1).unwrap();
     assert_eq!(price("a", 150), "confirm(edit,\"Pintos N Cheese\")");
     says(&engine, "a", &["quit"]);
     assert_eq!(every_version_is_sound(&domain, &*store), 1);
     assert!(store.kb(SITE, 1).unwrap().contains(&Atom::parse("original_price(\"Pintos N Cheese\",150)").unwrap()));
 }
 
-/// Changes that went in without a decision, as by another program: the version is made without what no longer holds, its
+/// Changes that go in without a decision, as by another program.
+fn collect(store: &dyn Store, session: &str, changes: &[&str], ended: bool) {
+    let mut turn = store.begin(&SessionKey::new(SITE, session), "manager", None).unwrap().opened.turn(0);
+    (turn.changes, turn.ended, turn.record) = (changes.iter().map(|c| c.parse().unwrap()).collect(), ended, "{}".into());
+    store.commit(&turn).unwrap();
+}
+
+/// The version is made without what no longer holds, its
 /// manager hears it by name, and the record tells.
 #[test]
 fn a_version_is_judged_as_a_whole_before_it_is_made() {
@@ -139,13 +146,8 @@ fn a_version_is_judged_as_a_whole_before_it_is_made() {
     let engine = engine(&domain, store.clone());
     says(&engine, "c", &["order(\"Pepsi\",1)"]);
     says(&engine, "a", &["greet"]);
-    let collect = |session: &str, changes: &[&str], ended| {
-        let mut turn = store.begin(&SessionKey::new(SITE, session), "manager", None).unwrap().opened.turn(0);
-        (turn.changes, turn.ended, turn.record) = (changes.iter().map(|c| c.parse().unwrap()).collect(), ended, "{}".into());
-        store.commit(&turn).unwrap();
-    };
-    collect("x", &["del kb ingredient(\"Cheese\")"], true);
-    collect("a", &["add kb included_ingredient(\"Pintos N Cheese\",\"Unheard Of\")", "add kb ingredient(\"Relish\")"], false);
+    collect(&*store, "x", &["del kb ingredient(\"Cheese\")"], true);
+    collect(&*store, "a", &["add kb included_ingredient(\"Pintos N Cheese\",\"Unheard Of\")", "add kb ingredient(\"Relish\")"], false);
     says(&engine, "c", &["quit"]);
     let last = says(&engine, "a", &["quit"]);
     let refused: Vec<_> = last.refused_changes.iter().map(|r| (r.session.as_str(), r.change.to_string())).collect();
@@ -164,16 +166,13 @@ fn ending_an_abandoned_session_makes_no_version_that_nobody_judged() {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new(PAPER));
     let engine = engine(&domain, store.clone());
     says(&engine, "left", &["greet"]);
-    for (session, change) in [("x", "del kb ingredient(\"Cheese\")"), ("y", "add kb ingredient(\"Relish\")")] {
-        let mut turn = store.begin(&SessionKey::new(SITE, session), "manager", None).unwrap().opened.turn(0);
-        (turn.changes, turn.ended, turn.record) = (vec![change.parse().unwrap()], true, "{}".into());
-        store.commit(&turn).unwrap();
-    }
-    let (receipt, refused) = engine.close(&SessionKey::new(SITE, "left"), 1).unwrap().unwrap();
+    collect(&*store, "x", &["del kb ingredient(\"Cheese\")"], true);
+    collect(&*store, "y", &["add kb ingredient(\"Relish\")"], true);
+    let (receipt, refused) = engine.close(&SessionKey::new(SITE, "left"), "manager", 1).unwrap().unwrap();
     assert!(receipt.kb_changed, "the rest is made");
     assert_eq!(refused.iter().map(|r| r.change.to_string()).collect::<Vec<_>>(), ["del kb ingredient(\"Cheese\")"]);
     assert_eq!(every_version_is_sound(&domain, &*store), 1);
-    assert_eq!(engine.close(&SessionKey::new(SITE, "left"), 2), Ok(None));
+    assert_eq!(engine.close(&SessionKey::new(SITE, "left"), "manager", 2), Ok(None));
     assert!(verify_log(&*store, SITE).unwrap().is_empty());
 }
 
@@ -261,7 +260,7 @@ proptest! {
         let engine = engine(&domain, store.clone());
         for (at, (who, said)) in turns.iter().enumerate() {
             if closed == Some(at) {
-                engine.close(&SessionKey::new(SITE, "m1"), 0).unwrap();
+                engine.close(&SessionKey::new(SITE, "m1"), "manager", 0).unwrap();
             }
             // The last one is a customer, who may be the one whose leaving makes the version.
             let quits = said.iter().any(|s| s == "quit");

@@ -137,7 +137,7 @@ fn close(place: &Place, site: &str, session: Option<&str>, idle: Option<u32>) ->
             }
             (None, None) => false,
         };
-        if meant && let Some((receipt, refused)) = engine.close(&key, now).map_err(Failure::told)? {
+        if meant && let Some((receipt, refused)) = engine.close(&key, &s.role, now).map_err(Failure::told)? {
             closed += 1;
             for r in refused {
                 println!("{site}: left out of the kb: {} (by {})", r.change, r.session);

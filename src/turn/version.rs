@@ -119,13 +119,12 @@ impl Engine {
         Ok(taken)
     }
 
-    /// Ends an open session from outside (abandoned, timed out); `None` if it is not open. The version that this makes, if nobody else speaks,
-    /// is judged like any other, and what it was made without is told.
-    pub fn close(&self, key: &SessionKey, at: i64) -> Result<Option<(Receipt, Vec<Refused>)>, TurnError> {
+    /// Ends an open session of a role from outside (abandoned, timed out); `None` if it is not open. The version that this makes, if nobody
+    /// else speaks, is judged like any other, and what it was made without is told.
+    pub fn close(&self, key: &SessionKey, role: &str, at: i64) -> Result<Option<(Receipt, Vec<Refused>)>, TurnError> {
         let mut tries = 0;
         loop {
-            let Some(open) = self.store.sessions(&key.site)?.into_iter().rfind(|s| s.session == key.session) else { return Ok(None) };
-            let snapshot = self.store.begin(key, &open.role, None)?;
+            let snapshot = self.store.begin(key, role, None)?;
             let mut refused = vec![];
             if snapshot.last_one {
                 let handed_over = snapshot.pending.iter().filter(|c| c.handed_over).cloned().collect();
@@ -144,8 +143,7 @@ impl Engine {
         let head: BTreeSet<Atom> = self.store.kb_facts(site)?.into_iter().map(|f| f.atom).collect();
         let changes = difference(&base.into_iter().collect(), &files.iter().cloned().collect());
         let brought: Vec<Collected> = changes.into_iter().map(|change| Collected { change, by: domain_provenance(0), handed_over: true }).collect();
-        let before = violations(rules, &head)?;
-        Ok(violations(rules, &applied(&head, &brought))?.difference(&before).cloned().collect())
+        Ok(broken(rules, &violations(rules, &head)?, &applied(&head, &brought))?)
     }
 
     /// What the next version must do without, if this turn ends its session and makes that version with these changes.
@@ -169,8 +167,7 @@ impl Engine {
 /// is said of one name goes together) are taken as leave the kb no worse than it was.
 fn judge(rules: &Arc<Rules>, head: &BTreeSet<Atom>, next: Vec<Collected>) -> Result<Vec<(Collected, Vec<Atom>)>, ReasonError> {
     let before = violations(rules, head)?;
-    let new = |kb: &BTreeSet<Atom>| violations(rules, kb).map(|found| found.difference(&before).cloned().collect::<Vec<_>>());
-    if new(&applied(head, &next))?.is_empty() {
+    if broken(rules, &before, &applied(head, &next))?.is_empty() {
         return Ok(vec![]);
     }
     let mut sessions: Vec<((Name, u64), BTreeMap<String, Vec<Collected>>)> = Vec::new();
@@ -190,7 +187,7 @@ fn judge(rules: &Arc<Rules>, head: &BTreeSet<Atom>, next: Vec<Collected>) -> Res
             let mut any = false;
             for (about, part) in parts {
                 let with = applied(&kb, &part);
-                let broken = new(&with)?;
+                let broken = broken(rules, &before, &with)?;
                 if broken.is_empty() {
                     (kb, any) = (with, true);
                 } else {
@@ -217,6 +214,11 @@ fn applied(kb: &BTreeSet<Atom>, changes: &[Collected]) -> BTreeSet<Atom> {
         };
     }
     kb
+}
+
+/// What is wrong with a kb that was not wrong before.
+fn broken(rules: &Arc<Rules>, before: &BTreeSet<Atom>, kb: &BTreeSet<Atom>) -> Result<Vec<Atom>, ReasonError> {
+    Ok(violations(rules, kb)?.difference(before).cloned().collect())
 }
 
 /// What the domain's rules of its kb find wrong with a version.

@@ -25,14 +25,14 @@ pub const ACTIONS: usize = 64;
 #[serde(deny_unknown_fields)]
 struct File {
     /// Words that deny.
-    #[serde(default)]
-    denying: String,
+    #[serde(default, deserialize_with = "words_of")]
+    denying: BTreeSet<String>,
     /// Words that refuse, deny or take away.
-    #[serde(default)]
-    refusing: String,
+    #[serde(default, deserialize_with = "words_of")]
+    refusing: BTreeSet<String>,
     /// Rows of names that are denied, or taken away, together.
     #[serde(default)]
-    rows: RowWords,
+    rows: Rows,
     /// Actions whose first variable only counts: equal ones are one thing said so many times.
     #[serde(default)]
     merge: Vec<String>,
@@ -51,27 +51,36 @@ struct File {
     rules: Vec<RuleText>,
 }
 
-/// The words of rows.
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct RowWords {
-    denying: String,
-    taking: String,
-    before: String,
-    joining: String,
-}
-
 /// Which words deny, or take away, every name of the row behind them.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub struct Rows {
     /// No onions or cheese.
+    #[serde(deserialize_with = "words_of")]
     pub denying: BTreeSet<String>,
     /// Taken off the taco and two drinks.
+    #[serde(deserialize_with = "words_of")]
     pub taking: BTreeSet<String>,
     /// What may stand before a name that is taken away.
+    #[serde(deserialize_with = "words_of")]
     pub before: BTreeSet<String>,
     /// What joins a row's last name.
+    #[serde(deserialize_with = "words_of")]
     pub joining: BTreeSet<String>,
+}
+
+impl Rows {
+    fn extend(&mut self, more: Self) {
+        self.denying.extend(more.denying);
+        self.taking.extend(more.taking);
+        self.before.extend(more.before);
+        self.joining.extend(more.joining);
+    }
+}
+
+/// Words as a file lists them: one text, spaces between them.
+fn words_of<'de, D: serde::Deserializer<'de>>(from: D) -> Result<BTreeSet<String>, D::Error> {
+    Ok(String::deserialize(from)?.split_whitespace().map(str::to_owned).collect())
 }
 
 #[derive(Deserialize)]
@@ -157,18 +166,9 @@ impl Grammar {
                 Ok(file) => {
                     shared.extend(file.words.clone());
                     grammar.short.extend(file.short);
-                    let Rows { denying, taking, before, joining } = &mut grammar.rows;
-                    let rows = &file.rows;
-                    for (words, texts) in [
-                        (&mut grammar.denying, [&*file.denying, ""]),
-                        (&mut grammar.refusing, [&*file.denying, &*file.refusing]),
-                        (denying, [&*rows.denying, ""]),
-                        (taking, [&*rows.taking, ""]),
-                        (before, [&*rows.before, ""]),
-                        (joining, [&*rows.joining, ""]),
-                    ] {
-                        words.extend(texts.iter().flat_map(|t| t.split_whitespace()).map(str::to_owned));
-                    }
+                    grammar.refusing.extend(file.refusing.into_iter().chain(file.denying.iter().cloned()));
+                    grammar.denying.extend(file.denying);
+                    grammar.rows.extend(file.rows);
                     let mut wrong = |text: &str, problem: String| {
                         let at = source.text.find(text).map_or(0..0, |s| s..s + text.len());
                         found.push(

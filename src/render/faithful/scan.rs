@@ -16,6 +16,13 @@ pub struct Token {
     pub money: bool,
 }
 
+impl Token {
+    /// What a stem keeps, since words end so, may be a name's plural all the same: pepsis.
+    fn one(&self) -> Option<&str> {
+        self.word.strip_suffix('s')
+    }
+}
+
 /// Something in a text that must be accounted for.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Entity {
@@ -70,12 +77,10 @@ impl NameIndex {
 
     /// The longest name at the beginning of the tokens, and how many it takes.
     pub fn longest_at<'a>(&'a self, tokens: &[Token]) -> Option<(&'a str, usize)> {
-        // What a stem keeps, since words end so, may be a name's plural all the same: pepsis.
-        let one = |t: &Token| t.word.strip_suffix('s').map(str::to_owned);
-        let fits = |stems: &Vec<String>| tokens.len() >= stems.len() && stems.iter().zip(tokens).all(|(s, t)| *s == t.stem || one(t).as_ref() == Some(s));
+        let fits = |stems: &[String]| tokens.len() >= stems.len() && stems.iter().zip(tokens).all(|(s, t)| *s == t.stem || t.one() == Some(s));
         let first = tokens.first()?;
-        let firsts = [Some(first.stem.clone()), one(first)];
-        let best = |map: &'a ByFirst| firsts.iter().flatten().filter_map(|f| map.get(f)).flatten().find(|(stems, _)| fits(stems));
+        let best =
+            |map: &'a ByFirst| [Some(&*first.stem), first.one()].into_iter().flatten().filter_map(|f| map.get(f)).flatten().find(|(stems, _)| fits(stems));
         // The site's spelling is preferred, so that both texts give the same entity for the same name.
         let (site, own) = (best(&self.site), best(&self.own));
         [site, own].into_iter().flatten().reduce(|a, b| if b.0.len() > a.0.len() { b } else { a }).map(|(stems, name)| (name.as_str(), stems.len()))
