@@ -17,6 +17,8 @@ use super::{ActError, Call, MAX_ANSWER};
 const WORKER: &str = include_str!("worker.py");
 /// How many workers a project may have that does not say so itself; several, so that a slow function stops nobody.
 const MOST_WORKERS: usize = 8;
+/// How long a call waits for a worker that is busy before it starts one more: to start takes longer than most functions do.
+const PATIENCE: Duration = Duration::from_millis(20);
 /// How long a project's files may take when they are first run.
 const START: Duration = Duration::from_secs(20);
 /// Bytes of memory of a worker, if the project does not say so itself, and characters that a call may print.
@@ -141,14 +143,16 @@ impl Workers {
         }
     }
 
-    /// An idle worker, or a new one while there may be more.
+    /// An idle worker, or a new one if none comes free soon and there may be more.
     fn take(&self, function: &str, until: Instant, limit: Duration) -> Result<Worker, ActError> {
+        let patient = until.min(Instant::now() + PATIENCE);
         let mut pool = self.pool.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
             if let Some(worker) = pool.idle.pop() {
                 return Ok(worker);
             }
-            if pool.started < self.most {
+            let now = Instant::now();
+            if pool.started < self.most && (pool.started == 0 || now >= patient) {
                 pool.started += 1;
                 drop(pool);
                 return self.worker().map(|(worker, _)| worker).map_err(|e| {
@@ -156,11 +160,11 @@ impl Workers {
                     ActError::Unreachable(function.to_owned(), e.to_string())
                 });
             }
-            let left = until.saturating_duration_since(Instant::now());
-            if left.is_zero() {
+            if now >= until {
                 return Err(ActError::Timeout { function: function.to_owned(), millis: limit.as_millis() });
             }
-            pool = self.freed.wait_timeout(pool, left).unwrap_or_else(PoisonError::into_inner).0;
+            let next = if pool.started < self.most { patient } else { until };
+            pool = self.freed.wait_timeout(pool, next.saturating_duration_since(now)).unwrap_or_else(PoisonError::into_inner).0;
         }
     }
 
