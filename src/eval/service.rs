@@ -207,8 +207,12 @@ pub async fn measure(load: &Load, progress: &mut dyn FnMut(&str)) -> Result<Meas
         Some(_) => (Some(at_once(&client, load.sessions).await?), None),
         None if load.rate.is_some() => (None, None),
         None => {
+            // An order that has just begun is decided faster than one that everything has been said of.
+            progress("every session hears every line once");
+            let all = load.sessions * load.lines.len();
+            busy(&client, move |sent, _| sent < all).await?;
             progress(&format!("looking for the capacity for {} s", LOOKING.as_secs()));
-            (None, Some(capacity(&client).await?))
+            (None, Some(busy(&client, |_, since| since < LOOKING).await?))
         }
     };
     let rate = load.rate.or(capacity.map(|c| c * 0.6)).unwrap_or(100.0).max(0.1);
@@ -226,22 +230,26 @@ pub async fn measure(load: &Load, progress: &mut dyn FnMut(&str)) -> Result<Meas
     Ok(Measured { sessions: load.sessions, capacity, rate, turns, errors, empty, memory_kib, kib_a_session, all_at_once })
 }
 
-/// Turns a second when the next one is sent as soon as one is answered.
-async fn capacity(client: &Arc<Client>) -> Result<f64, String> {
+/// Turns a second when the next one is sent as soon as one is answered, while there are more to send.
+async fn busy(client: &Arc<Client>, more: impl Fn(usize, Duration) -> bool + Copy + Send + 'static) -> Result<f64, String> {
     let (next, begun) = (Arc::new(AtomicUsize::new(0)), Instant::now());
     let workers = (0..AT_ONCE).map(|_| {
         let (client, next) = (client.clone(), next.clone());
         tokio::spawn(async move {
-            while begun.elapsed() < LOOKING {
-                client.turn(next.fetch_add(1, Ordering::Relaxed)).await?;
+            loop {
+                let at = next.fetch_add(1, Ordering::Relaxed);
+                if !more(at, begun.elapsed()) {
+                    return Ok::<(), String>(());
+                }
+                client.turn(at).await?;
             }
-            Ok::<(), String>(())
         })
     });
     for worker in join_all(workers).await {
         worker.map_err(|e| e.to_string())??;
     }
-    Ok(next.load(Ordering::Relaxed) as f64 / begun.elapsed().as_secs_f64().max(f64::EPSILON))
+    // Each worker drew one number that it did not send.
+    Ok(next.load(Ordering::Relaxed).saturating_sub(AT_ONCE) as f64 / begun.elapsed().as_secs_f64().max(f64::EPSILON))
 }
 
 /// Every conversation takes a turn at the same moment.

@@ -55,6 +55,10 @@ pub struct SiteState {
     pub shared_revision: u64,
     /// Sessions by id and epoch.
     pub sessions: BTreeMap<(Name, u64), Life>,
+    /// Which of them are open: every turn asks, and those that ended grow without end.
+    open: BTreeSet<(Name, u64)>,
+    /// Which of them collected kb changes.
+    collecting: BTreeSet<(Name, u64)>,
 }
 
 impl SiteState {
@@ -75,10 +79,13 @@ impl SiteState {
             }
             Cause::Turn(turn) => self.turn(turn, entry),
             Cause::Close { session, epoch } => {
-                if let Some(life) = self.sessions.get_mut(&(session.clone(), *epoch)) {
+                let id = (session.clone(), *epoch);
+                if let Some(life) = self.sessions.get_mut(&id) {
                     life.info.ended_at = Some(entry.at);
                     life.staged.clear();
                 }
+                self.open.remove(&id);
+                self.collecting.remove(&id);
                 self.pending.extend(entry.changes.iter().map(|c| (c.clone(), domain_provenance(entry.at))));
             }
         }
@@ -95,7 +102,7 @@ impl SiteState {
 
     /// Whether a session other than `except` is open.
     pub fn any_open(&self, except: Option<(&str, u64)>) -> bool {
-        self.sessions.values().any(|l| l.info.ended_at.is_none() && except != Some((&l.info.session, l.info.epoch)))
+        self.open.iter().any(|(session, epoch)| except != Some((session, *epoch)))
     }
 
     /// The kb of a version, sorted.
@@ -120,7 +127,8 @@ impl SiteState {
     /// What is collected for the next version: handed over, in the order in which it will be applied, then what open sessions collected.
     pub fn collected(&self) -> Vec<Collected> {
         let of = |handed_over| move |(change, by): &Staged| Collected { change: change.clone(), by: by.clone(), handed_over };
-        self.pending.iter().map(of(true)).chain(self.sessions.values().flat_map(|life| life.staged.iter().map(of(false)))).collect()
+        let staged = self.collecting.iter().filter_map(|id| self.sessions.get(id)).flat_map(|life| &life.staged);
+        self.pending.iter().map(of(true)).chain(staged.map(of(false))).collect()
     }
 
     /// Whether a session would have collected anything after these changes.
@@ -142,7 +150,8 @@ impl SiteState {
 
     fn turn(&mut self, turn: &Turn, entry: &Entry) {
         let from = Provenance { role: turn.role.clone(), session: turn.session.clone(), epoch: turn.epoch, turn: turn.turn, at: entry.at };
-        let life = self.sessions.entry((turn.session.clone(), turn.epoch)).or_insert_with(|| Life {
+        let id = (turn.session.clone(), turn.epoch);
+        let life = self.sessions.entry(id.clone()).or_insert_with(|| Life {
             info: SessionInfo {
                 session: turn.session.clone(),
                 epoch: turn.epoch,
@@ -174,6 +183,9 @@ impl SiteState {
             life.info.ended_at = Some(entry.at);
             self.pending.append(&mut life.staged);
         }
+        let (open, collecting) = (!turn.ended, !life.staged.is_empty());
+        keep(&mut self.open, &id, open);
+        keep(&mut self.collecting, &id, collecting);
     }
 
     /// Applies what is pending as the next version; changes that change nothing make no version.
@@ -219,6 +231,15 @@ fn collect(staged: &mut Vec<Staged>, c: &Change, from: &Provenance, will_hold: b
     if will_hold != (c.op == Op::Add) {
         staged.push((c.clone(), from.clone()));
     }
+}
+
+/// Whether a session is among those.
+fn keep(among: &mut BTreeSet<(Name, u64)>, id: &(Name, u64), it: bool) {
+    if it {
+        among.insert(id.clone())
+    } else {
+        among.remove(id)
+    };
 }
 
 /// Adds or removes; whether that changed anything. A fact that is there keeps its provenance.

@@ -27,6 +27,8 @@ struct Site {
     state: SiteState,
     /// Where in the log a session's request was answered.
     requests: BTreeMap<(Name, String), usize>,
+    /// Where in the log a session's last turn stands.
+    last: BTreeMap<(Name, u64), usize>,
     /// The kb of the newest version that was asked for; older ones are computed when asked for.
     kb: Option<(u64, Arc<Vec<Atom>>)>,
 }
@@ -52,8 +54,11 @@ impl Site {
         let before = self.state.kb_head;
         let entry = Entry { seq: self.state.seq + 1, at, cause, changes, applied };
         self.state.apply(&entry);
-        if let Some(Turn { session, request: Some(request), .. }) = entry.turn() {
-            self.requests.insert((session.clone(), request.clone()), self.log.len());
+        if let Some(Turn { session, epoch, request, .. }) = entry.turn() {
+            self.last.insert((session.clone(), *epoch), self.log.len());
+            if let Some(request) = request {
+                self.requests.insert((session.clone(), request.clone()), self.log.len());
+            }
         }
         self.log.push(entry);
         Receipt { seq: self.state.seq, kb_head: self.state.kb_head, kb_changed: self.state.kb_head != before, shared_revision: self.state.shared_revision }
@@ -75,7 +80,7 @@ impl Site {
     }
 
     fn last_turn(&self, session: &str, epoch: u64) -> Option<&Entry> {
-        self.log.iter().rfind(|e| e.turn().is_some_and(|t| *t.session == *session && t.epoch == epoch))
+        self.log.get(*self.last.get(&(session.into(), epoch))?)
     }
 
     fn answered(&self, session: &str, request: &str) -> Option<&Entry> {
@@ -129,8 +134,7 @@ impl Store for MemoryStore {
                 kb_head: s.state.kb_head,
                 last_one,
                 shared: s.state.shared.iter().map(fact).collect(),
-                // A session that never spoke would be looked for in the whole log.
-                last: (opened.turn > 0).then(|| s.last_turn(&key.session, opened.epoch)).flatten().cloned(),
+                last: s.last_turn(&key.session, opened.epoch).cloned(),
                 answered,
                 revision: Revision { shared: s.state.shared_revision, pending: Some(Pending::of(s.state.kb_head, &pending)), last_one: Some(last_one) },
                 pending,
@@ -249,7 +253,7 @@ impl Store for MemoryStore {
     }
 
     fn log(&self, site: &str, after: u64, limit: usize) -> Result<Vec<Entry>> {
-        self.with(site, |s| Ok(s.log.iter().filter(|e| e.seq > after).take(limit).cloned().collect()))
+        self.with(site, |s| Ok(s.log.iter().skip(s.log.partition_point(|e| e.seq <= after)).take(limit).cloned().collect()))
     }
 
     fn turns(&self, key: &SessionKey, epoch: Option<u64>) -> Result<Vec<Entry>> {
