@@ -4,14 +4,18 @@ use std::collections::BTreeSet;
 
 use super::english::identifier;
 use super::formula::{Bound, Formula, Scope, Value};
-use super::told::{Literal, Reading, Theory};
+use super::models;
+use super::told::{Literal, Reading, Rule, Strength, Theory, variable_of};
 use crate::reason::syntax::Rel;
 use crate::term::{Atom, Name, Term};
 
 /// The sort of places.
 const PLACES: &str = "place";
 
-/// Turns what was told of a row (`lined_up(Thing)`, `before(A,B)`, `next_before(A,B)`, `nth(A,N)`, `nth_last(A,N)`) into formulas, if there is a row.
+/// What is done to a calling: to be one.
+const IS: &str = "is";
+
+/// Turns what was told of a row (`lined_up(Thing)`, `before(A,B)`, `next_before(A,B)`, `nth(A,N)`, `nth_last(A,N)`, `between(X,A,B)`) into formulas, if there is a row.
 pub fn arrange(theory: &mut Theory) {
     assign(theory);
     in_a_row(theory);
@@ -64,12 +68,18 @@ fn assign(theory: &mut Theory) {
         } else if let Some([k, _]) = said::<2>(&t.reading, "value") {
             let k = identifier(k);
             let all = values.iter().filter(|(kind, _)| *kind == k).map(|(_, t)| Formula::Compare(Rel::Eq, thing("T"), thing(t))).collect();
-            t.reading = Reading::Formula(for_all(&["T"], Formula::Iff(Box::new(holds(&k, &["T"])), Box::new(Formula::Or(all)))));
+            let listed_all = for_all(&["T"], Formula::Iff(Box::new(holds(&k, &["T"])), Box::new(Formula::Or(all))));
+            // To be one of what everybody is one of is said of them by its name.
+            let is_one = |v: &String| for_all(&["T"], Formula::Iff(Box::new(holds(&identifier(v), &["T"])), Box::new(holds(IS, &["T", v]))));
+            let callings = values.iter().filter(|(kind, _)| *kind == k && who.iter().any(|(_, verb, of)| verb == IS && of == kind));
+            t.reading = Reading::Formula(Formula::And([listed_all].into_iter().chain(callings.map(|(_, v)| is_one(v))).collect()));
             return listed.insert(k);
         } else if let Some([v, k]) = said::<2>(&t.reading, "different") {
             let v = identifier(v);
-            // `the same one`: of the kind that it is done to.
-            let k = who.iter().find(|(_, verb, _)| *verb == v && k == "one").map_or_else(|| identifier(k), |(.., kind)| kind.clone());
+            // `the same one`, `the same thing`: of the kind that it is done to.
+            let k = identifier(k);
+            let done_to = || who.iter().filter(|(_, verb, _)| *verb == v).map(|(.., kind)| kind);
+            let k = if done_to().any(|kind| *kind == k) { k } else { done_to().next().cloned().unwrap_or(k) };
             let people: Vec<&String> = who.iter().filter(|(_, verb, _)| *verb == v).map(|(x, ..)| x).collect();
             let pairs = people.iter().enumerate().flat_map(|(n, x)| people.iter().skip(n + 1).map(move |y| (*x, *y)));
             let apart = |(x, y): (&String, &String)| Formula::And(vec![holds(&k, &["T"]), holds(&v, &[x, "T"]), holds(&v, &[y, "T"])]).negated();
@@ -132,9 +142,22 @@ fn in_a_row(theory: &mut Theory) {
             && let Some(f) = formula(l, &theory.scope)
         {
             t.reading = Reading::Formula(f);
+        } else if let Reading::Rule(r) = &t.reading
+            && let Some(f) = of_each(r, &things, &theory.scope)
+        {
+            t.reading = Reading::Formula(f);
         }
         true
     });
+}
+
+/// A strict rule of one variable that asks for a place (`whoever is last`), for each of the things in the row.
+fn of_each(r: &Rule, things: &[Term], scope: &Scope) -> Option<Formula> {
+    let said = |l: &Literal, t: &Term| models::stated(&models::instance(l, t), scope);
+    let vars: BTreeSet<i32> = r.body.iter().chain([&r.head]).flat_map(|l| &l.atom.args).filter_map(variable_of).collect();
+    let of_places = r.body.iter().any(|l| things.first().is_some_and(|t| formula(&models::instance(l, t), scope).is_some()));
+    let one = |t: &Term| Formula::Implies(Formula::And(r.body.iter().map(|l| said(l, t)).collect()).into(), said(&r.head, t).into());
+    (of_places && vars.len() == 1 && r.strength == Strength::Strict && r.unless.is_empty()).then(|| Formula::And(things.iter().map(one).collect()))
 }
 
 /// What a statement says of places.
@@ -166,6 +189,10 @@ fn placed(l: &Literal, size: usize, place: impl Fn(&Term) -> Value) -> Option<Fo
         ("next_before", [a, b]) => Formula::Compare(Rel::Eq, Value::Add(Box::new(place(a)), Box::new(Value::Number(1))), place(b)),
         ("nth", [a, n]) => Formula::Compare(Rel::Eq, place(a), Value::Number(n.as_int()?)),
         ("nth_last", [a, n]) => Formula::Compare(Rel::Eq, place(a), Value::Number(size + 1 - n.as_int()?)),
+        ("between", [x, a, b]) => {
+            let amid = |a, b| Formula::And(vec![Formula::Compare(Rel::Lt, place(a), place(x)), Formula::Compare(Rel::Lt, place(x), place(b))]);
+            Formula::Or(vec![amid(a, b), amid(b, a)])
+        }
         ("middle", [a]) if size % 2 == 1 => Formula::Compare(Rel::Eq, place(a), Value::Number((size + 1) / 2)),
         _ => return None,
     };

@@ -20,7 +20,7 @@ use super::formula::{Formula, Scope};
 use super::models;
 use super::profile::Profile;
 use super::told::{Check, Choice, Form, Goal, Literal, Need, Question, Reading, Rule, Theory, Told};
-use crate::diag::{Diagnostic, Origin};
+use crate::diag::{Diagnostic, Origin, Source};
 use crate::domain::Files;
 use crate::term::Term;
 
@@ -88,6 +88,13 @@ impl Reader {
             match serde_saphyr::from_str::<Known>(&text) {
                 Ok(mut l) => {
                     groups.extend(std::mem::take(&mut l.forms));
+                    for name in std::mem::take(&mut l.words) {
+                        let at = format!("rules/reason/{name}.lp");
+                        match files.read(&at) {
+                            Some(rules) => groups.extend(Known::of_rules(&Source::new(&at, &rules))),
+                            None => found.push(Diagnostic::error("R003", origin(1, 1), format!("there is no module `{name}` for words"))),
+                        }
+                    }
                     known.add(l);
                 }
                 Err(e) => {

@@ -257,12 +257,12 @@ fn claim(goal: usize, so: bool) -> Atom {
 }
 
 /// A statement as a formula: of things in a row by their places.
-fn stated(l: &Literal, scope: &Scope) -> Formula {
+pub fn stated(l: &Literal, scope: &Scope) -> Formula {
     choices::formula(l, scope).unwrap_or_else(|| of_literal(l))
 }
 
 /// A literal with a thing for its variables.
-fn instance(l: &Literal, t: &Term) -> Literal {
+pub fn instance(l: &Literal, t: &Term) -> Literal {
     let args = l.atom.args.iter().map(|a| if variable_of(a).is_some() { t.clone() } else { a.clone() }).collect();
     Literal { positive: l.positive, atom: Atom { name: l.atom.name.clone(), args } }
 }

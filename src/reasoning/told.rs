@@ -305,7 +305,7 @@ pub fn statements(reading: &Reading, contraposition: bool) -> Vec<Term> {
         Reading::Fact(l) => {
             let mut args = vec![l.sign(), l.atom.to_term()];
             if let Some([a, b]) = two(&l.atom) {
-                args.extend([Term::Const(l.atom.name.clone()), a, b]);
+                args.extend([predicate(&l.atom), a, b]);
             }
             vec![Term::Fun("fact".into(), args)]
         }
@@ -375,7 +375,13 @@ fn part(l: &Literal, known: &mut Vec<i32>) -> Option<Term> {
             Term::Fun(if met { "b" } else { "f" }.into(), vec![Term::Int(n)])
         }
     });
-    Some(Term::Fun("l".into(), [vec![l.sign(), Term::Const(l.atom.name.clone())], args.to_vec()].concat()))
+    Some(Term::Fun("l".into(), [vec![l.sign(), predicate(&l.atom)], args.to_vec()].concat()))
+}
+
+/// What a statement says, as rules see it: that one is more so than another (`more_tall`) by the word, as the module that compares has it.
+fn predicate(a: &Atom) -> Term {
+    let compared = a.name.strip_prefix("more_").filter(|_| a.args.len() == 2);
+    compared.map_or_else(|| Term::Const(a.name.clone()), |word| Term::Fun("more".into(), vec![Term::string(word)]))
 }
 
 /// The arguments of a statement about one or two things; `it` where there is no second, and no first.

@@ -49,7 +49,12 @@ pub fn statement(m: &Term, context: &mut Context) -> Result<Vec<Reading>, String
         Term::Fun(f, args) if &**f == "both" => args.iter().map(|a| statement(a, context)).collect::<Result<Vec<_>, _>>().map(|v| v.concat()),
         Term::Fun(f, args) if &**f == "not" => match args.first() {
             Some(a) if super::connects(a) => readings(&denied(a)?, context),
-            Some(a) => Ok(statement(a, context)?.into_iter().map(|r| if let Reading::Fact(l) = r { Reading::Fact(l.negated()) } else { r }).collect()),
+            Some(a) => {
+                // That the ring is not in the red box does not say that the red box is none.
+                let passing = in_passing(a, context);
+                let not = |r| if let Reading::Fact(l) = r { Reading::Fact(if passing.contains(&l.atom) { l } else { l.negated() }) } else { r };
+                Ok(statement(a, context)?.into_iter().map(not).collect())
+            }
             None => Ok(vec![]),
         },
         _ => {

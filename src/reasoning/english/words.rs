@@ -4,6 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
+use crate::diag::Source;
+use crate::domain::read_facts;
+use crate::term::Atom;
+
 /// One word as it stands in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Word {
@@ -129,6 +133,9 @@ pub struct Known {
     /// Irregular verb forms and their base.
     #[serde(default)]
     pub verbs: BTreeMap<String, String>,
+    /// Files of `rules/reason/` whose facts are words that rules know too: `weekday("Monday")` makes `monday` and `mondays` of the group `weekday`.
+    #[serde(default)]
+    pub words: Vec<String>,
     /// Words and phrases that say nothing, left out where nothing reads a sentence with them.
     #[serde(default)]
     pub fillers: Vec<String>,
@@ -158,6 +165,16 @@ impl Known {
         }
     }
 
+    /// The forms, by group, of what rules call by name (`words`).
+    pub fn of_rules(rules: &Source) -> Vec<(String, Vec<String>)> {
+        let word = |a: Atom| {
+            let said = a.args.first().filter(|_| a.args.len() == 1)?.as_name()?.to_owned();
+            let lower = said.to_lowercase();
+            Some((a.name.to_string(), vec![format!("{lower}|{lower}s => \"{said}\"")]))
+        };
+        read_facts(rules).0.into_iter().filter_map(word).collect()
+    }
+
     /// What a noun is in the singular, if it could be a plural.
     pub fn singular(&self, word: &str) -> Option<String> {
         if let Some(s) = self.plurals.get(word) {
@@ -166,6 +183,11 @@ impl Known {
         // `craftsmen`, `saleswomen`.
         if let Some(stem) = word.strip_suffix("smen").or_else(|| word.strip_suffix("women")) {
             return Some(if word.ends_with("women") { format!("{stem}woman") } else { format!("{stem}sman") });
+        }
+        // `midwives`, `bookshelves`: the noun at the end is one of those that no ending tells.
+        let listed = self.plurals.iter().filter(|(p, _)| p.ends_with("ves")).filter_map(|(p, s)| Some((p.len(), word.strip_suffix(p.as_str())?, s)));
+        if let Some((_, front, s)) = listed.max() {
+            return Some(format!("{front}{s}"));
         }
         let cut = |n: usize| word.get(..word.len().saturating_sub(n)).unwrap_or("").to_owned();
         let foreign = |e: &&str| word.ends_with(*e) && word.len() > 4;
