@@ -54,6 +54,13 @@ fn what_is_said_outright_is_done() {
     }
 }
 
+#[test]
+fn both_of_what_was_listed_are_meant() {
+    let listed = context("manager", &["answer(out,all,\"Lettuce\")", "answer(out,all,\"Sour Cream\")"]);
+    let acts: Vec<String> = EAR.understand("both back in", &listed).predicates.iter().map(ToString::to_string).collect();
+    assert_eq!(acts, ["restore(\"Lettuce\")", "restore(\"Sour Cream\")"]);
+}
+
 /// A number said as a change is added to what the menu says: the Soft Taco costs 1.99.
 #[test]
 fn prices_are_raised_and_lowered() {

@@ -124,6 +124,9 @@ const REFERENCES: &str = r#"{"id":"a","role":"customer","text":"a Pepsi, no a Mi
 {"id":"k","role":"manager","text":"New sweet: Caramel Puffs, 1.89, cinnamon puffs and caramel sauce, 210 calories, no topping.","gold":["add(dish,\"Caramel Puffs\")","add(\"Caramel Puffs\",category,sweet)","add(\"Caramel Puffs\",price,189)","add(\"Caramel Puffs\",included_ingredient,\"Cinnamon Puffs\")","add(\"Caramel Puffs\",included_ingredient,\"Caramel Sauce\")","add(\"Caramel Puffs\",calories,210)","add(\"Caramel Puffs\",popular_topping,none)"]}
 {"id":"l","role":"customer","context":{"last_actions":["answer(combo,menu,\"Combo A\")","answer(combo,menu,\"Combo B\")","else"],"order":[]},"text":"I'll take the second one","gold":["order(\"Combo B\",1)"]}
 {"id":"m","role":"customer","context":{"last_actions":["answer(quesadilla,menu,\"Cheese Quesadilla\")","answer(quesadilla,menu,\"Steak Quesadilla\")","else"],"order":[]},"text":"how much is the cheese one","gold":["query(price,\"Cheese Quesadilla\")"]}
+{"id":"o","role":"customer","text":"a cup of coffee","gold":["order(\"Hot Coffee\",1)"]}
+{"id":"p","role":"manager","context":{"last_actions":["confirm(edit,\"Pepsi\")","else"],"said_before":["edit(\"Pepsi\",price,229)"]},"text":"and the Starry, same price","gold":["edit(\"Starry\",price,229)"]}
+{"id":"r","role":"customer","context":{"last_actions":["confirm(order,\"Soft Taco\")","else"],"order":[{"i":1,"item":"Soft Taco","mods":[]},{"i":2,"item":"Soft Taco","mods":[]}]},"text":"just the tacos","gold":["completed"]}
 {"id":"n","role":"customer","context":{"last_actions":["confirm(order,\"Combo A\")","else"],"order":[{"i":1,"item":"Combo A","mods":[],"parts":[{"slot":"First Taco","dish":null,"mods":[]},{"slot":"Second Taco","dish":null,"mods":[]},{"slot":"Drink","dish":null,"mods":[]}]}]},"text":"two soft tacos","gold":["specify(\"Combo A\",\"Soft Taco\")","specify(\"Combo A\",\"Soft Taco\")"]}
 "#;
 
@@ -177,11 +180,12 @@ fn every_class_of_hard_utterances_is_as_good_as_it_was() {
 }
 
 /// Whole conversations, from words alone, with how many of each file end as their people wanted: a rule that helps one and breaks two
-/// is found here. The files were tuned on, so this measures nothing else.
+/// is found here. The files were tuned on, so this measures nothing else. The fourth fell from 24 to 23 when readers learned from two further
+/// writers: two of its managers are asked back where they were believed before, while the unseen twentieth utterances rose from 79.2 to 81.1 %.
 #[test]
 fn conversations_end_as_their_people_wanted() {
     let domain = Domain::load(&Files::folder(&root()), "drive_thru").unwrap();
-    for (file, least) in [("conversations-1-tune", 33), ("conversations-2-tune", 8), ("conversations-4-tune", 24), ("conversations-5-tune", 37)] {
+    for (file, least) in [("conversations-1-tune", 34), ("conversations-2-tune", 8), ("conversations-4-tune", 23), ("conversations-5-tune", 38)] {
         let all = dialogues::read(&std::fs::read_to_string(root().join(format!("tests/data/utterances/{file}.yaml"))).unwrap()).unwrap();
         let domain = all.settle(&domain).unwrap();
         let listener: Arc<Embedded> = Arc::new(domain.embedded().unwrap().unwrap());
@@ -251,6 +255,15 @@ fn the_sure_part_is_kept_beside_the_unsure_one() {
     assert_eq!(heard.predicates.iter().map(ToString::to_string).collect::<Vec<_>>(), ["order(\"Soft Taco\",2)"]);
     assert_eq!(heard.unsure.len(), 1);
     assert!(heard.confidence < 0.6);
+}
+
+/// Of a name that could be several nobody asks once something else was said in its place.
+#[test]
+fn an_unclear_name_that_is_taken_back_is_not_asked_about() {
+    let asked = |text: &str| TRANSLATOR.understand(text, &customer()).unsure.into_iter().map(|u| u.said).collect::<Vec<_>>();
+    assert_eq!(asked("a taco, no wait, two burritos"), ["two burritos"]);
+    assert_eq!(asked("a taco and two burritos"), ["a taco", "two burritos"]);
+    assert!(asked("a taco, no wait, a bean burrito").is_empty());
 }
 
 fn after(text: &str, asked: &str) -> Vec<String> {

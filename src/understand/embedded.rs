@@ -490,7 +490,7 @@ fn title_case(tokens: &[Token]) -> String {
 }
 
 /// The bindings of a pattern's condition, `None` if it does not hold. The latest action that matches counts, then what the
-/// conversation holds.
+/// conversation holds, then what was said before.
 fn condition(p: &model::Pattern, context: &Context) -> Option<Vec<(u8, Term)>> {
     if p.needs_line && context.view.lines().is_empty() {
         return None;
@@ -500,7 +500,7 @@ fn condition(p: &model::Pattern, context: &Context) -> Option<Vec<(u8, Term)>> {
         let mut binds = vec![];
         after.matches(a, &mut binds).then_some(binds)
     };
-    context.last_actions.iter().rev().chain(context.view.atoms()).find_map(binds)
+    context.last_actions.iter().rev().chain(context.view.atoms()).chain(context.said_before.iter().rev()).find_map(binds)
 }
 
 fn covered(n: usize, edges: &[Edge], path: &[usize], grammar: &RoleGrammar) -> Vec<bool> {

@@ -478,7 +478,7 @@ impl<'a> Chart<'a> {
         }
     }
 
-    /// Free names (`strict`: not of common words alone): up to seven words up to a mark or a word that ends names.
+    /// Free names (`strict`: not of common words alone, and none that is known): up to seven words up to a mark or a word that ends names.
     fn free(&self, at: usize, strict: bool) -> Vec<(usize, f32, Bind)> {
         let mut out = vec![];
         let mut start = at;
@@ -512,8 +512,7 @@ impl<'a> Chart<'a> {
                 && self.names.iter().any(|e| {
                     e.start >= start
                         && e.end <= end
-                        && e.said > 1
-                        && e.said + 1 >= end - start
+                        && (e.said > 1 && e.said + 1 >= end - start || e.said == end - start)
                         && e.said == e.end - e.start
                         && e.candidates.first().is_some_and(|c| c.score >= 0.93)
                 });

@@ -216,10 +216,13 @@ impl Embedded {
         let denied = |part: Range<usize>| tokens.get(part).into_iter().flatten().any(denies);
         let own_name = |i: usize| chart.names.iter().any(|e| e.start <= i && i < e.end && about(e));
         let others = (from..to).any(|i| tokens.get(i).is_some_and(|t| t.kind == Kind::Word && matters(&t) && named(t)) && !own_name(i));
+        // What holds until tomorrow holds now.
+        let until = |i: usize| i.checked_sub(1).and_then(|b| tokens.get(b)).is_some_and(|t| has("until", t));
+        let half_meant = |i: usize| tokens.get(i).is_some_and(|t| t.kind == Kind::Word && has("half_meant", t)) && !until(i);
         Clause {
             carries: others || !context.last_actions.is_empty() || inside().filter(matters).any(carries) || number,
             denied: denied(part_from..part_to),
-            doubted: asks && !request || inside().any(|t| has("half_meant", t)) || denied(from..to),
+            doubted: asks && !request || (from..to).any(half_meant) || denied(from..to),
             uncovered: inside().any(|t| uncovered(&t)),
         }
     }

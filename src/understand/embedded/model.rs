@@ -290,9 +290,11 @@ impl Build<'_> {
         self.diagnostics.push(Diagnostic::error("U002", source.origin(start..start + first_line.len()), message));
     }
 
-    /// Whether something that `after` asks for can be: an action of the domain, or what the rules show.
+    /// Whether something that `after` asks for can be: an action of the domain, something that can be said, or what the rules show.
     fn comes_before(&self, t: &Template) -> bool {
-        &*t.name == VIEW || self.ontology.actions.iter().any(|f| f.name == t.name && f.args.len() == t.args.len())
+        let is_form = |name: &Name, arity: usize| *name == t.name && arity == t.args.len();
+        let known = &self.ontology;
+        &*t.name == VIEW || known.actions.iter().any(|f| is_form(&f.name, f.args.len())) || known.inputs.iter().any(|f| is_form(&f.name, f.args.len()))
     }
 
     fn model(&mut self, english: English, lexicon: Lexicon, synonyms: Synonyms) -> Model {

@@ -336,6 +336,10 @@ impl Repair<'_> {
             let meant = u.candidates.iter().any(|c| sure.iter().any(|a| a.args.iter().any(|t| mentions(t, c))));
             !(meant && self.is_corrected(&reading, head.end))
         });
+        // "A taco, no wait, two burritos": whichever taco was meant, it is wanted no more.
+        let taken_back = (0..unsure.len()).map(|i| self.is_taken_back(&reading, &unsure, i)).collect::<Vec<bool>>();
+        let mut taken_back = taken_back.into_iter();
+        unsure.retain(|_| !taken_back.next().unwrap_or(false));
         for (head, u) in unsure.iter_mut().take(2) {
             let range = super::bytes(self.tokens, head);
             let (Some(left), Some(right)) = (self.text.get(..range.start), self.text.get(range.end..)) else { continue };
@@ -372,6 +376,22 @@ impl Repair<'_> {
         reading.out.extend(settled.into_iter().map(|a| (a, whole.clone())));
         reading.unsure = unsure;
         reading
+    }
+
+    /// Whether an unclear name is put right at once: with a name said in its place, and in those of the others, nothing is about it.
+    fn is_taken_back(&self, reading: &Reading, unsure: &[(Range<usize>, Unsure)], at: usize) -> bool {
+        let Some((head, own)) = unsure.get(at).filter(|(head, _)| self.is_corrected(reading, head.end)) else { return false };
+        let others = || unsure.iter().filter(|(h, _)| h != head).filter_map(|(h, u)| Some((h, u.candidates.first()?)));
+        let Some(name) = own.candidates.iter().find(|c| others().all(|o| o.1 != *c)) else { return false };
+        let mut named: Vec<(Range<usize>, &Name)> = others().chain([(head, name)]).map(|(h, n)| (super::bytes(self.tokens, h), n)).collect();
+        named.sort_by_key(|(range, _)| std::cmp::Reverse(range.start));
+        let mut said = self.text.to_owned();
+        for (range, name) in named.into_iter().filter(|(r, _)| self.text.get(r.clone()).is_some()) {
+            said.replace_range(range, name);
+        }
+        let (tokens, _) = self.ear.tokens(&said);
+        let out = atoms(&self.ear.read(&tokens, self.context, self.grammar, &[]));
+        !out.is_empty() && !out.iter().any(|a| a.args.iter().any(|t| mentions(t, name)))
     }
 
     /// Names like those in the predicates that nothing known bears.

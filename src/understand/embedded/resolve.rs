@@ -304,6 +304,14 @@ impl<'c, 'a> Resolver<'c, 'a> {
             }
         }
         let masks = self.form_masks(template);
+        if let Some((var, names)) = self.several(template, edge, &masks) {
+            for name in names {
+                let others = edge.binds.iter().filter(|b| b.0 != var).cloned();
+                let single = Edge { binds: others.chain([(var, Bind::Term(Term::Str(name)))]).collect(), ..edge.clone() };
+                self.emit_one(template, &single, pattern, bound, rest);
+            }
+            return;
+        }
         let mut args = vec![];
         for (i, slot) in template.args.iter().enumerate() {
             let (mask, open) = masks.get(i).copied().unwrap_or((0, false));
@@ -332,6 +340,17 @@ impl<'c, 'a> Resolver<'c, 'a> {
             return;
         }
         self.push(What::Atom(atom), edge, pattern.weak);
+    }
+
+    /// "Both are back": the variable that stands for several of the things that were just listed, and their names.
+    fn several(&self, template: &Template, edge: &Edge, masks: &[(u64, bool)]) -> Option<(u8, Vec<Name>)> {
+        template.args.iter().zip(masks).find_map(|(slot, (mask, _))| {
+            let Slot::Var(var) = slot else { return None };
+            let Some(Bind::Np(i)) = Self::bind(edge, *var) else { return None };
+            let np = self.chart.phrases.get(*i).filter(|np| matches!(np.head, Head::Pronoun(_) | Head::Left))?;
+            let names = self.told_of(np, *mask);
+            (names.len() > 1).then_some((*var, names))
+        })
     }
 
     /// For each argument of a template the sort bits and whether its sort takes new names.

@@ -81,7 +81,8 @@ impl Weights {
         let mut squares = vec![FLOOR; kept.len() * classes];
         let mut order: Vec<usize> = (0..examples.len()).collect();
         let mut random = 0x9e37_79b9u32;
-        for _ in 0..rounds {
+        let mut sums = vec![0.0f32; weights.len()];
+        for round in 0..rounds {
             for i in (1..order.len()).rev() {
                 random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
                 order.swap(i, (random >> 8) as usize % (i + 1));
@@ -108,8 +109,15 @@ impl Weights {
                     }
                 }
             }
+            // The last steps of a run lean to the examples that came last: what is kept is the mean of the second half.
+            if round >= rounds / 2 {
+                sums.iter_mut().zip(&weights).for_each(|(s, w)| *s += w);
+            }
         }
-        Self::rounded(&kept, &weights, classes)
+        #[expect(clippy::cast_precision_loss, reason = "a few rounds")]
+        let summed = (rounds - rounds / 2).max(1) as f32;
+        sums.iter_mut().for_each(|s| *s /= summed);
+        Self::rounded(&kept, &sums, classes)
     }
 
     fn rounded(kept: &[u32], weights: &[f32], classes: usize) -> Self {
