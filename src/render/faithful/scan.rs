@@ -269,12 +269,16 @@ fn place(list: &[&str], word: &str) -> Option<i64> {
     list.iter().position(|w| *w == word && !w.is_empty()).and_then(|i| i64::try_from(i).ok())
 }
 
+fn unit(token: &Token) -> bool {
+    matches!(token.stem.as_str(), "dollar" | "buck" | "euro" | "pound")
+}
+
 /// A number at the beginning of the tokens and how many it takes. A spoken "one" is an article or pronoun like "a" and gives no entity.
 fn number_at(tokens: &[Token]) -> Option<(Option<Entity>, usize)> {
     let first = tokens.first()?;
     let word = first.word.as_str();
     if word.starts_with(|c: char| c.is_ascii_digit()) {
-        let money = first.money || tokens.get(1).is_some_and(|t| matches!(t.stem.as_str(), "dollar" | "buck" | "euro" | "pound"));
+        let money = first.money || tokens.get(1).is_some_and(unit);
         let value = hundredths(word);
         // Digits that are no plain number (a date, a code) are still there, as a number that nothing supports.
         return Some((Some(if money { Entity::Money(value) } else { Entity::Number(value) }), 1));
@@ -323,7 +327,8 @@ fn amount_at(tokens: &[Token]) -> Option<(Option<Entity>, usize)> {
         return Some((Some(Entity::Money(n)), end));
     }
     let (Some(Entity::Money(whole)), length) = number_at(tokens)? else { return None };
-    let next = length + 1;
+    // "$5 and 29 cents" has its unit before it; in "$5 or 29 cents" there are two amounts.
+    let next = length + usize::from(tokens.get(length).is_some_and(unit));
     let and = usize::from(tokens.get(next)?.word == "and");
     let (n, end) = cents(next + and)?;
     Some((Some(Entity::Money(whole + n)), end))
@@ -335,7 +340,7 @@ fn scaled(value: i64, length: usize, tokens: &[Token]) -> (Option<Entity>, usize
         value = value.saturating_mul(*scale);
         length += 1;
     }
-    let money = tokens.get(length).is_some_and(|t| matches!(t.stem.as_str(), "dollar" | "buck" | "euro" | "pound"));
+    let money = tokens.get(length).is_some_and(unit);
     let value = value.saturating_mul(100);
     (Some(if money { Entity::Money(value) } else { Entity::Number(value) }), length)
 }
@@ -387,6 +392,7 @@ mod tests {
             ("number 1", vec!["the number 1"]),
             ("half off, 50% less", vec!["the number 0", "the number 50"]),
             ("five twenty-nine, a buck fifty", vec!["the amount 5.29", "the amount 1.50"]),
+            ("$5 and 29 cents, $2.99, or 30 cents more", vec!["the amount 5.29", "the amount 2.99", "the amount 0.30"]),
         ] {
             assert_eq!(entities(text), expected, "{text}");
         }
