@@ -237,8 +237,12 @@ impl Grammar {
                 }
             }
         }
-        let subjects: BTreeSet<&Term> =
-            instances.iter().flat_map(|(_, b, _)| b).filter_map(|(n, v)| if let (Value::Term(t), "D") = (v, &**n) { Some(t) } else { None }).collect();
+        let subjects: BTreeSet<&Term> = instances
+            .iter()
+            .flat_map(|(_, b, _)| b)
+            .filter_map(|(n, v)| if let (Value::Term(t), "D") = (v, &**n) { Some(t) } else { None })
+            .filter(|t| matches!(t, Term::Str(_)))
+            .collect();
         let mut ground = Ground {
             words: words.clone(),
             filling: self.filling.clone(),
@@ -548,7 +552,7 @@ impl Ground {
             Form::Known => known(1),
             Form::Plural => noun(2),
             // Where one thing alone can be meant, nothing need be said of it.
-            Form::Pronoun if self.pronouns => {
+            Form::Pronoun if self.pronouns && matches!(term, Term::Str(_)) => {
                 ["it", "that one", "that", "they", "them", "these", "those", "this", ""].iter().map(|w| words::tokens(w)).collect()
             }
             Form::Pronoun => vec![],
