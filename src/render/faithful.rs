@@ -114,6 +114,7 @@ impl Faithful {
             states: vec![State::default()],
             held: vec![],
             fault: too_many.then_some(Violation::Length),
+            refused: false,
             spoken: vec![],
         };
         let tones = (0..VARIANTS).map(|turn| Tone { turn: tone.turn.wrapping_add(turn), ..tone.clone() });
@@ -158,6 +159,8 @@ pub struct Checker {
     states: Vec<State>,
     held: Vec<String>,
     fault: Option<Violation>,
+    /// Whether what was named last is refused.
+    refused: bool,
     /// What was said so far, sentence by sentence.
     spoken: Vec<words::Phrase>,
 }
@@ -227,9 +230,12 @@ impl Checker {
             self.fault = Some(Violation::Words(near));
             return vec![];
         };
-        if let Err(fault) = self.clauses.sentence(&text) {
-            self.fault = Some(fault);
-            return vec![];
+        match self.clauses.sentence(&text, self.refused) {
+            Ok(refused) => self.refused = refused,
+            Err(fault) => {
+                self.fault = Some(fault);
+                return vec![];
+            }
         }
         self.states = states;
         self.held.push(sentence.to_owned());

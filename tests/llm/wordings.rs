@@ -98,6 +98,8 @@ fn lies_are_refused() {
         ("lies-wide", 0),
         ("lies-three", 0),
         ("lies-four", 0),
+        ("lies-five", 0),
+        ("lies-six", 1),
         ("lies-fresh", 1),
     ]);
 }
@@ -113,6 +115,8 @@ fn honest_wordings_pass() {
         ("honest-three", 30),
         ("honest-four", 10),
         ("honest-five", 20),
+        ("honest-six", 25),
+        ("honest-seven", 5),
         ("honest-fresh", 10),
     ]);
 }

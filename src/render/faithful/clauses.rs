@@ -64,8 +64,8 @@ impl Clauses {
         !read(sentence, &self.names).is_empty()
     }
 
-    /// Judges one sentence.
-    pub fn sentence(&self, text: &str) -> Result<(), Violation> {
+    /// Judges one sentence, which stands behind something refused or not; gives whether what it names last is refused.
+    pub fn sentence(&self, text: &str, behind: bool) -> Result<bool, Violation> {
         if let Some(sign) = text.chars().find(|c| self.foreign.contains(c)) {
             return Err(Violation::Unsupported(format!("`{sign}`")));
         }
@@ -89,21 +89,47 @@ impl Clauses {
         if !of.is_empty() && of.iter().all(|h| h.denies) && !has(text, &self.grammar.refusing) {
             return Err(Violation::Negation(near()));
         }
+        let mut refused = behind;
         // What names nothing may be denied beside what is named: registered, with no allergies.
         let nameless = self.held.iter().any(|h| h.names.is_empty() && h.denies);
-        for clause in clauses(text).into_iter().filter(|_| !nameless) {
-            let of = self.about(&clause);
-            if !of.is_empty() && of.iter().all(|h| !h.refuses) && has(&clause, &self.grammar.denying) {
+        let all: Vec<(Vec<&Held>, String)> = clauses(text).into_iter().map(|clause| (self.about(&clause), clause)).collect();
+        for (at, (of, clause)) in all.iter().enumerate().filter(|(_, (of, _))| !of.is_empty()) {
+            let refuses = of.iter().any(|h| h.refuses);
+            if !nameless && !refuses && has(clause, &self.grammar.denying) {
                 return Err(Violation::Negation(near()));
             }
+            // "The burrito, too."
+            let next = all.get(at + 1).filter(|(of, _)| of.is_empty()).map_or("", |(_, next)| next);
+            if refused && !refuses && (self.likewise(clause) || self.likewise(&format!("{clause}{next}"))) {
+                return Err(Violation::Negation(near()));
+            }
+            refused = refuses;
         }
-        Ok(())
+        Ok(refused)
+    }
+
+    /// Whether a clause names and says no more than "too", so that what was said last holds of it: the bowl is off, and the burrito too.
+    fn likewise(&self, clause: &str) -> bool {
+        let all = tokens(clause);
+        let Rows { before, likewise, beside, .. } = &self.grammar.rows;
+        let (mut at, mut too) = (0, false);
+        while let Some(first) = all.get(at) {
+            let named = self.names.longest_at(all.get(at..).unwrap_or_default()).map(|(_, length)| length);
+            let says = |lists: &[&BTreeSet<String>]| named.is_none() && lists.iter().any(|list| list.contains(&first.word));
+            too |= says(&[likewise]);
+            let bare = says(&[before, likewise, beside]) || first.word.bytes().all(|b| b.is_ascii_digit());
+            match named.or_else(|| bare.then_some(1)) {
+                Some(length) => at += length,
+                None => return false,
+            }
+        }
+        too
     }
 
     /// What stands in one row with what is denied is denied too: without this and that.
     fn rows_hold(&self, text: &str) -> bool {
         let all = tokens(text);
-        let Rows { denying, taking, before, joining } = &self.grammar.rows;
+        let Rows { denying, taking, before, joining, .. } = &self.grammar.rows;
         let any = |at: usize, list: &BTreeSet<String>| all.get(at).is_some_and(|t| list.contains(&t.word));
         let name = |at: usize| self.names.longest_at(all.get(at..).unwrap_or_default());
         let counted = |at: usize| any(at, before) || all.get(at).is_some_and(|t| t.word.bytes().all(|b| b.is_ascii_digit()));

@@ -67,6 +67,12 @@ pub struct Rows {
     /// What joins a row's last name.
     #[serde(deserialize_with = "words_of")]
     pub joining: BTreeSet<String>,
+    /// What says of a name by itself that the same holds of it: the burrito too.
+    #[serde(deserialize_with = "words_of")]
+    pub likewise: BTreeSet<String>,
+    /// What may stand beside such a name.
+    #[serde(deserialize_with = "words_of")]
+    pub beside: BTreeSet<String>,
 }
 
 impl Rows {
@@ -75,6 +81,8 @@ impl Rows {
         self.taking.extend(more.taking);
         self.before.extend(more.before);
         self.joining.extend(more.joining);
+        self.likewise.extend(more.likewise);
+        self.beside.extend(more.beside);
     }
 }
 
@@ -237,12 +245,8 @@ impl Grammar {
                 }
             }
         }
-        let subjects: BTreeSet<&Term> = instances
-            .iter()
-            .flat_map(|(_, b, _)| b)
-            .filter_map(|(n, v)| if let (Value::Term(t), "D") = (v, &**n) { Some(t) } else { None })
-            .filter(|t| matches!(t, Term::Str(_)))
-            .collect();
+        let subjects: BTreeSet<&Term> =
+            instances.iter().flat_map(|(_, b, _)| b).filter_map(|(n, v)| if let (Value::Term(t), "D") = (v, &**n) { Some(t) } else { None }).collect();
         let mut ground = Ground {
             words: words.clone(),
             filling: self.filling.clone(),
@@ -551,7 +555,7 @@ impl Ground {
             Form::Plain => int.map_or_else(|| words::either_number(&name), words::numerals),
             Form::Known => known(1),
             Form::Plural => noun(2),
-            // Where one thing alone can be meant, nothing need be said of it.
+            // Where one thing alone can be meant, nothing need be said of it; the whole order is no such thing.
             Form::Pronoun if self.pronouns && matches!(term, Term::Str(_)) => {
                 ["it", "that one", "that", "they", "them", "these", "those", "this", ""].iter().map(|w| words::tokens(w)).collect()
             }
