@@ -90,6 +90,7 @@ impl Clauses {
             return Err(Violation::Negation(near()));
         }
         let mut refused = behind;
+        let mut joined = tokens(text).first().is_some_and(|t| self.grammar.rows.joining.contains(&t.word));
         // What names nothing may be denied beside what is named: registered, with no allergies.
         let nameless = self.held.iter().any(|h| h.names.is_empty() && h.denies);
         let all: Vec<(Vec<&Held>, String)> = clauses(text).into_iter().map(|clause| (self.about(&clause), clause)).collect();
@@ -98,18 +99,22 @@ impl Clauses {
             if !nameless && !refuses && has(clause, &self.grammar.denying) {
                 return Err(Violation::Negation(near()));
             }
-            // "The burrito, too."
-            let next = all.get(at + 1).filter(|(of, _)| of.is_empty()).map_or("", |(_, next)| next);
-            if refused && !refuses && (self.likewise(clause) || self.likewise(&format!("{clause}{next}"))) {
+            // A name by itself goes with what was said last: "And the burrito.", "The burrito, too."
+            let Some(too) = self.alone(clause) else {
+                (refused, joined) = (refuses, false);
+                continue;
+            };
+            let next = all.get(at + 1).filter(|(of, _)| of.is_empty()).and_then(|(_, next)| self.alone(next));
+            if refused && !refuses && (too || joined || next == Some(true)) {
                 return Err(Violation::Negation(near()));
             }
-            refused = refuses;
+            refused |= refuses;
         }
         Ok(refused)
     }
 
-    /// Whether a clause names and says no more than "too", so that what was said last holds of it: the bowl is off, and the burrito too.
-    fn likewise(&self, clause: &str) -> bool {
+    /// Whether a clause that does no more than name says "too", so that what was said last holds of it: the bowl is off, and the burrito too.
+    fn alone(&self, clause: &str) -> Option<bool> {
         let all = tokens(clause);
         let Rows { before, likewise, beside, .. } = &self.grammar.rows;
         let (mut at, mut too) = (0, false);
@@ -118,12 +123,9 @@ impl Clauses {
             let says = |lists: &[&BTreeSet<String>]| named.is_none() && lists.iter().any(|list| list.contains(&first.word));
             too |= says(&[likewise]);
             let bare = says(&[before, likewise, beside]) || first.word.bytes().all(|b| b.is_ascii_digit());
-            match named.or_else(|| bare.then_some(1)) {
-                Some(length) => at += length,
-                None => return false,
-            }
+            at += named.or_else(|| bare.then_some(1))?;
         }
-        too
+        Some(too)
     }
 
     /// What stands in one row with what is denied is denied too: without this and that.
