@@ -115,7 +115,7 @@ fn honest_wordings_pass() {
         ("honest-three", 30),
         ("honest-four", 10),
         ("honest-five", 20),
-        ("honest-six", 25),
+        ("honest-six", 30),
         ("honest-seven", 5),
         ("honest-fresh", 10),
     ]);
