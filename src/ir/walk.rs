@@ -138,7 +138,6 @@ impl<'a> Walk<'a> {
     /// A message goes to the agent on top; if there is none, the conversation begins.
     fn begin(&mut self) -> Stop {
         for frame in &mut self.stands.frames {
-            frame.had.clear();
             frame.rounds = 0;
         }
         let begun = if self.stands.frames.is_empty() { self.start(&self.program.entry.clone(), By::Main) } else { self.receive() };

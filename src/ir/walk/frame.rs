@@ -114,9 +114,6 @@ pub(super) struct Frame {
     /// Members that stepped back, as they stood.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub aside: Vec<Frame>,
-    /// Members that had this turn's message.
-    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
-    pub had: BTreeSet<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub then: Option<Then>,
 }
@@ -142,6 +139,8 @@ pub(super) struct Turn {
     pub said: bool,
     /// Proposals that were used up, by their places.
     pub used: BTreeSet<usize>,
+    /// Agents that ended or stepped back, whoever started them: they had the message.
+    pub had: BTreeSet<String>,
     /// Agents whose fallback ran.
     pub fell: BTreeSet<String>,
     /// An agent that stood in as a fallback failed.

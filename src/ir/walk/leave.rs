@@ -31,9 +31,7 @@ impl Walk<'_> {
         let Some(top) = self.stands.frames.pop() else { return Err(Stop::Waits) };
         self.tell("ends", vec![Term::string(&top.agent), Term::constant(outcome.status())]);
         self.stands.outcomes.insert((String::new(), top.agent.clone()), outcome.clone());
-        if let Some(below) = self.stands.frames.last_mut() {
-            below.had.insert(top.agent.clone());
-        }
+        self.turn.had.insert(top.agent.clone());
         match top.by {
             By::Main if self.program.agent(&top.agent).is_some_and(|a| matches!(a.body, Body::Know { .. })) => Err(Stop::Waits),
             By::Main => self.close(),
@@ -132,8 +130,8 @@ impl Walk<'_> {
         }
         let Some(top) = self.stands.frames.pop() else { return Err(Stop::Waits) };
         self.tell("steps_back", vec![Term::string(&top.agent)]);
+        self.turn.had.insert(top.agent.clone());
         if let Some(team) = self.stands.frames.last_mut() {
-            team.had.insert(top.agent.clone());
             team.aside.retain(|f| f.agent != top.agent);
             team.aside.push(top);
         }

@@ -26,12 +26,15 @@ const USUAL_SECONDS: u64 = 30;
 impl Walk<'_> {
     /// The team on top has a message: somebody who did not have it answers, as long as there is one.
     pub(super) fn route(&mut self, agent: &Agent, members: &[Member]) -> Result<(), Stop> {
-        let Some(top) = self.stands.frames.last() else { return Err(Stop::Waits) };
         if self.turn.message.is_none() {
             return Err(Stop::Waits);
         }
-        let mut may: Vec<String> = members.iter().map(|m| m.agent.clone()).filter(|m| !top.had.contains(m)).collect();
-        may.dedup();
+        let mut may: Vec<String> = vec![];
+        for member in members {
+            if !self.turn.had.contains(&member.agent) && !may.contains(&member.agent) {
+                may.push(member.agent.clone());
+            }
+        }
         let choice = if may.is_empty() {
             None
         } else {
@@ -63,7 +66,7 @@ impl Walk<'_> {
     fn send_to(&mut self, name: &str) -> Result<(), Stop> {
         let Some(top) = self.stands.frames.last_mut() else { return Err(Stop::Waits) };
         let Some(at) = top.aside.iter().position(|f| f.agent == name) else { return self.start(name, By::Team) };
-        let frame = Frame { had: std::collections::BTreeSet::new(), rounds: 0, ..top.aside.remove(at) };
+        let frame = Frame { rounds: 0, ..top.aside.remove(at) };
         self.tell("takes_up", vec![Term::string(name)]);
         self.stands.frames.push(frame);
         self.receive()
@@ -97,17 +100,18 @@ impl Walk<'_> {
 
     /// Nobody spoke for so long: what the innermost team that knows of silence does about it.
     pub(super) fn silence(&mut self, seconds: u64) -> Result<(), Stop> {
-        let teams = self.stands.frames.iter().enumerate().rev().filter_map(|(at, f)| match self.program.agent(&f.agent) {
-            Some(Agent { body: Body::Team { .. }, exit: Some(exit), .. }) => Some((at, exit.clone())),
+        let mut teams = self.stands.frames.iter().enumerate().rev().filter_map(|(at, f)| match self.program.agent(&f.agent) {
+            Some(Agent { body: Body::Team { .. }, exit: Some(exit), .. }) => {
+                let times: Vec<u64> = match exit {
+                    Policy::Agent(_) => vec![],
+                    Policy::Words(text) => durations(text),
+                    Policy::Usual => (1..=USUAL_TIMES as u64 + 1).map(|n| n * USUAL_SECONDS).collect(),
+                };
+                (!times.is_empty()).then_some((at, *exit == Policy::Usual, times))
+            }
             _ => None,
         });
-        let Some((at, policy)) = teams.into_iter().next() else { return Err(Stop::Waits) };
-        let usual = policy == Policy::Usual;
-        let times: Vec<u64> = match &policy {
-            Policy::Agent(_) => vec![],
-            Policy::Words(text) => durations(text),
-            Policy::Usual => (1..=USUAL_TIMES as u64 + 1).map(|n| n * USUAL_SECONDS).collect(),
-        };
+        let Some((at, usual, times)) = teams.next() else { return Err(Stop::Waits) };
         while times.get(self.stands.silences).is_some_and(|t| *t <= seconds) {
             self.stands.silences += 1;
             let above = self.stands.frames.split_off(at + 1);
