@@ -15,7 +15,7 @@ impl Proof {
         let said = self.passed_on();
         let head = match &said.by {
             By::Rule { rule, because } => {
-                because.iter().for_each(|b| clauses_of(b, provenance, &mut clauses));
+                because.iter().for_each(|b| clauses_of(b, &rule.reading, provenance, &mut clauses));
                 spoken(&said.atom, rule)
             }
             _ => told(&said.atom, provenance),
@@ -112,13 +112,17 @@ fn told(atom: &Atom, provenance: &dyn Fn(&Atom) -> String) -> String {
     }
 }
 
-fn clauses_of(b: &Because, provenance: &dyn Fn(&Atom) -> String, out: &mut Vec<String>) {
+/// The clauses of a reason below what says `above`.
+fn clauses_of(b: &Because, above: &str, provenance: &dyn Fn(&Atom) -> String, out: &mut Vec<String>) {
     match b {
         Because::Holds { proof } => match &proof.by {
-            By::Rule { rule, because } if rule.reading.is_empty() => because.iter().for_each(|b| clauses_of(b, provenance, out)),
+            // What has no words, or says no more than what stands above it, is passed over for its reasons.
+            By::Rule { rule, because } if rule.reading.is_empty() || rule.reading == above => {
+                because.iter().for_each(|b| clauses_of(b, above, provenance, out));
+            }
             // What says the same of one thing alone is passed over for its reason.
             By::Rule { because, .. } if matches!(because.as_slice(), [Because::Holds { proof }] if has_words(proof)) => {
-                because.iter().for_each(|b| clauses_of(b, provenance, out));
+                because.iter().for_each(|b| clauses_of(b, above, provenance, out));
             }
             By::Rule { rule, because } => {
                 let mut sources: BTreeSet<String> = BTreeSet::new();
@@ -138,8 +142,8 @@ fn clauses_of(b: &Because, provenance: &dyn Fn(&Atom) -> String, out: &mut Vec<S
         },
         Because::Absent { pattern, ways } if ways.is_empty() => out.push(format!("there is no {pattern}")),
         Because::Absent { .. } | Because::Test { .. } => {}
-        Because::Aggregate { elements, .. } => elements.iter().flat_map(|e| &e.because).for_each(|b| clauses_of(b, provenance, out)),
-        Because::All { instances, .. } => instances.iter().flatten().for_each(|b| clauses_of(b, provenance, out)),
+        Because::Aggregate { elements, .. } => elements.iter().flat_map(|e| &e.because).for_each(|b| clauses_of(b, above, provenance, out)),
+        Because::All { instances, .. } => instances.iter().flatten().for_each(|b| clauses_of(b, above, provenance, out)),
     }
 }
 

@@ -31,13 +31,17 @@ function node(part, at, open = false) {
   if (manner.value === "words" && !step.reading && from.length === 1 && from[0].atom !== undefined) return node(from[0], at, open);
   if (from.length === 0) return leaf("●", h("span", { class: "says" }, step.reading || atom(step.atom)), place(step, at));
   if (at.above.has(part.atom)) return leaf("↑", h("span", { class: "says" }, step.reading || atom(step.atom), h("span", { class: "aside" }, " (as above)")));
-  const inside = { ...at, above: new Set([...at.above, part.atom]) };
+  const inside = { ...at, above: new Set([...at.above, part.atom]), says: step.reading };
   const head = step.reading ? h("span", { class: "says" }, step.reading) : atom(step.atom);
   return group("▸", head, () => below(from, inside), inside, { open, step, note: step.reading && manner.value === "rules" ? atom(step.atom) : null });
 }
 
+/** In words, what says no more than what stands above it is left out for its reasons. */
 function below(from, at) {
-  return from.map((part) => node(part, at));
+  return from.flatMap((part) => {
+    const step = manner.value === "words" ? at.steps.get(part.atom) : null;
+    return step?.reading && step.reading === at.says && step.from?.length ? below(step.from, at) : [node(part, at)];
+  });
 }
 
 /** A part with others below it, made when it is unfolded for the first time. */
