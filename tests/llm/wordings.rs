@@ -99,7 +99,7 @@ fn lies_are_refused() {
         ("lies-three", 0),
         ("lies-four", 0),
         ("lies-five", 0),
-        ("lies-six", 1),
+        ("lies-six", 0),
         ("lies-fresh", 1),
     ]);
 }
