@@ -176,7 +176,9 @@ fn core_rules_and_code_name_no_domain() {
 fn every_file_opens_with_a_sentence_and_stays_small() {
     for (name, text) in files("src", ".rs") {
         assert!(text.starts_with("//! "), "{name} has no first sentence");
-        assert!(text.lines().count() <= 1000, "{name} has {} lines", text.lines().count());
+        // A file that is one thing may be longer; its head says why.
+        let reason = text.lines().take_while(|l| l.starts_with("//!")).any(|l| l.contains("lines because"));
+        assert!(reason || text.lines().count() <= 600, "{name} has {} lines and no reason in its head (`//! … lines because …`)", text.lines().count());
     }
 }
 

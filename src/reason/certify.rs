@@ -21,8 +21,8 @@ use petgraph::graph::{DiGraph, NodeIndex};
 use petgraph::visit::EdgeRef;
 
 use super::clingo::ast::{self, Read};
+use super::eval::layouts::Layouts;
 use super::eval::normal::{substitute, substitute_items};
-use super::eval::plan::Layouts;
 use super::eval::store::RelId;
 use super::eval::terms::Terms;
 use super::syntax::{Expr, Item, Literal, Pattern, Predicate, Sign};

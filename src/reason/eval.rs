@@ -2,17 +2,21 @@
 
 #[cfg(test)]
 pub mod fault;
+pub mod layouts;
 pub mod normal;
 pub mod plan;
 pub mod run;
+pub mod step;
 pub mod store;
 pub mod terms;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use plan::{Calc, Compiler, Layouts, NoPlan, Plan, Slot, Step};
+use layouts::Layouts;
+use plan::{Compiler, NoPlan, Plan};
 use run::{Run, Stop, UNSET};
+use step::{Calc, Match, Slot, Step};
 use store::{Derived, RelId, Relation, open_row};
 use terms::{Id, Terms};
 
@@ -256,12 +260,12 @@ fn used_in(args: &[Expr], globals: &[(Name, usize)], slot: Slot) -> bool {
 }
 
 fn bound_by(steps: &[Step]) -> BTreeSet<Slot> {
-    fn of(m: &plan::Match, out: &mut BTreeSet<Slot>) {
+    fn of(m: &Match, out: &mut BTreeSet<Slot>) {
         match m {
-            plan::Match::Bind(s) => {
+            Match::Bind(s) => {
                 out.insert(*s);
             }
-            plan::Match::Fun(_, args) => args.iter().for_each(|a| of(a, out)),
+            Match::Fun(_, args) => args.iter().for_each(|a| of(a, out)),
             _ => {}
         }
     }

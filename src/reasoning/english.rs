@@ -1,9 +1,11 @@
 //! Controlled English to what it says: sentence forms with open words, read from `kb/reason/`.
 
 mod context;
+mod form;
 mod grammar;
 mod logic;
 mod restate;
+mod says;
 mod words;
 
 use std::collections::{BTreeSet, HashMap};

@@ -5,6 +5,7 @@
 //! sentence, several things missing for one reason one apology, and the lines of an order one read-back.
 
 pub mod bank;
+mod cover;
 mod load;
 pub mod samples;
 pub mod text;
@@ -146,17 +147,17 @@ impl Templates {
 
     /// Action forms of the ontology that no template covers in every case: they would be said by the generic fallback.
     pub fn uncovered(&self, ontology: &Ontology) -> Vec<Diagnostic> {
-        load::uncovered(self, ontology)
+        cover::uncovered(self, ontology)
     }
 
     /// Rules of the file that another rule above them hides.
     pub fn shadowed(&self) -> Vec<Diagnostic> {
-        load::shadowed(self)
+        cover::shadowed(self)
     }
 
     /// Whether actions of this form have words of their own, not only those of a rule marked as fallback.
     pub fn has_own_words(&self, action: &Pattern) -> bool {
-        load::own_words(self, action)
+        cover::own_words(self, action)
     }
 
     /// How the domain says terms.

@@ -11,11 +11,13 @@ pub mod chart;
 pub mod data;
 pub mod gate;
 pub mod grammar;
+pub mod knowledge;
 pub mod learned;
 pub mod lines;
 pub mod model;
 pub mod numbers;
 pub mod phrase;
+pub mod reading;
 pub mod relative;
 pub mod repair;
 pub mod resolve;
@@ -26,15 +28,16 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use self::chart::{Chart, Edge, Extra, Hints};
-use self::data::{Does, DomainFiles};
+use self::chart::{Chart, Extra, Hints};
+use self::data::DomainFiles;
+use self::knowledge::Knowledge;
 use self::learned::trust::Candidate;
 use self::learned::weigh::Taught;
-use self::model::{Knowledge, Model, RoleGrammar};
+use self::model::{Model, RoleGrammar};
+use self::reading::{Reading, condition};
 use self::repair::{Repair, Settled};
-use self::resolve::{Entry, Resolver, What};
 use self::text::{Kind, Token, plain_words, tokens};
-use super::{Context, Heard, Understand, Unsure};
+use super::{Context, Heard, Understand};
 use crate::diag::Diagnostic;
 use crate::link::{Nearness, UNKNOWN, Words};
 use crate::ontology::Ontology;
@@ -84,14 +87,14 @@ impl Embedded {
     /// Compiles the data files and indexes the names of the facts.
     pub fn load<'f>(ontology: &Ontology, files: &DomainFiles, facts: impl Iterator<Item = &'f Atom>) -> Result<Self, Vec<Diagnostic>> {
         let (model, words) = model::load(ontology, files)?;
-        let knowledge = model::knowledge(&model, words.clone(), facts);
+        let knowledge = knowledge::knowledge(&model, words.clone(), facts);
         Ok(Self { model: Arc::new(model), words: Arc::new(words), knowledge: Arc::new(knowledge), nearness: None, learned: None, without: vec![] })
     }
 
     /// The same translator over changed facts: only the name index is built anew.
     #[must_use]
     pub fn with_names<'f>(&self, facts: impl Iterator<Item = &'f Atom>) -> Self {
-        let knowledge = model::knowledge(&self.model, (*self.words).clone(), facts);
+        let knowledge = knowledge::knowledge(&self.model, (*self.words).clone(), facts);
         Self { knowledge: Arc::new(knowledge), ..self.clone() }
     }
 
@@ -257,183 +260,9 @@ impl Embedded {
             .collect()
     }
 
-    /// Reads the words with a grammar; `more` are words that stand for names which neither facts nor conversation hold.
-    fn read(&self, tokens: &[Token], context: &Context, grammar: &RoleGrammar, more: &[(Vec<String>, Name)]) -> Reading {
-        let mut extra = self.extra(context);
-        extra.extend(more.iter().cloned());
-        self.read_at_once(&mut self.chart(tokens, &extra, context, grammar), context, grammar)
-    }
-
     /// The chart of an utterance.
     fn chart<'a>(&'a self, tokens: &'a [Token], extra: &'a Extra, context: &Context, grammar: &'a RoleGrammar) -> Chart<'a> {
         Chart::new(&self.model, &self.knowledge, tokens, extra, self.hints(context), grammar, self.present(context))
-    }
-
-    /// Reads the words of a chart, and what is told at once with something new.
-    fn read_at_once(&self, chart: &mut Chart<'_>, context: &Context, grammar: &RoleGrammar) -> Reading {
-        let reading = self.read_chart(chart, context, grammar, None);
-        let Some((told, from)) = self.told_at_once(context, &reading) else { return reading };
-        let before = reading.path.iter().filter(|p| p.start < from).cloned().collect();
-        // The new name is no answer to what is asked about it: the chart does not know it.
-        let again = self.read_chart(&mut self.chart(chart.tokens, chart.extra, &told, grammar), &told, grammar, Some((before, from)));
-        let better = again.uncovered.len() < reading.uncovered.len() || again.out.len() > reading.out.len() && again.uncovered.len() == reading.uncovered.len();
-        if better { again } else { reading }
-    }
-
-    /// The context in which what is asked about something new is asked already: who speaks of it may tell all at once. With it comes
-    /// where the answers begin.
-    fn told_at_once(&self, context: &Context, reading: &Reading) -> Option<(Context, usize)> {
-        let mut asked = vec![];
-        let mut from = 0;
-        for (atom, end) in reading.out.iter().map(|o| (&o.0, o.1.end)).chain(context.last_actions.iter().map(|a| (a, 0))) {
-            for (said, opens) in &self.model.opens {
-                let mut binds = vec![];
-                let new = |b: &(u8, Term)| matches!(&b.1, Term::Str(n) if self.knowledge.names.find(n).is_none());
-                if said.matches(atom, &mut binds) && binds.iter().any(new) {
-                    asked.extend(opens.iter().filter_map(|t| t.filled(&binds)));
-                    from = from.max(end);
-                }
-            }
-        }
-        asked.retain(|a| !context.last_actions.contains(a));
-        // What was asked in truth comes last and is answered first.
-        let last_actions = asked.iter().chain(&context.last_actions).cloned().collect();
-        (!asked.is_empty()).then(|| (Context { last_actions, ..context.clone() }, from))
-    }
-
-    /// Reads the words once; `told` are stretches that were read before and stand, and where they end. What comes after them answers, so
-    /// that nothing is guessed over gaps.
-    fn read_chart(&self, chart: &mut Chart<'_>, context: &Context, grammar: &RoleGrammar, told: Option<(Vec<Range<usize>>, usize)>) -> Reading {
-        let tokens = chart.tokens;
-        let after: Vec<Option<Vec<(u8, Term)>>> = grammar.patterns.iter().map(|p| condition(p, context)).collect();
-        let mut edges = chart.edges(grammar, &after);
-        if let Some((stands, from)) = told {
-            let answers = |e: &Edge| grammar.patterns.get(e.pattern).is_some_and(|p| !p.loose || p.after.is_some());
-            edges.retain(|e| if e.start < from { stands.contains(&(e.start..e.end)) } else { answers(e) });
-        }
-        let (path, score) = chart.best(grammar, &edges);
-        let chart = &*chart;
-        let mut resolver = Resolver::new(chart, grammar, context);
-        resolver.run(&edges, &path, &after);
-        let mut covered = covered(tokens.len(), &edges, &path, grammar);
-        let uncovered: Vec<usize> = (0..tokens.len()).filter(|i| !covered.get(*i).copied().unwrap_or(false) && chart.skip_cost(*i) > 0.3).collect();
-        let loose = (0..tokens.len()).filter(|i| !covered.get(*i).copied().unwrap_or(false) && chart.skip_cost(*i) > 0.0).count();
-        let mut unsure = std::mem::take(&mut resolver.unsure);
-        let mut barren = std::mem::take(&mut resolver.barren);
-        let name_score = resolver.name_score;
-        let named = (0..tokens.len()).map(|i| chart.names_at.get(i).is_some_and(|n| !n.is_empty()) && covered.get(i).copied().unwrap_or(false)).collect();
-        let name_ends = (0..tokens.len())
-            .map(|i| chart.names_at.get(i).into_iter().flatten().filter_map(|e| chart.names.get(*e)).map(|e| e.end).max().unwrap_or(i))
-            .collect();
-        let lost = (0..tokens.len()).map(|i| uncovered.contains(&i)).collect();
-        let steps: Vec<&Edge> = path.iter().filter_map(|i| edges.get(*i)).collect();
-        let corrects = |e: &&&Edge| grammar.patterns.get(e.pattern).is_some_and(|p| p.does == Some(Does::Correct));
-        let corrections = steps.iter().filter(corrects).map(|e| e.start).collect();
-        self.unask(&mut resolver, tokens, grammar);
-        let mut out = finish(resolver);
-        // A part of a name amid words that mean nothing here is a coincidence.
-        let spoken = tokens.iter().filter(|t| t.punct().is_none()).count();
-        let accidental = name_score < 0.85 && loose * 2 > spoken && spoken > 2;
-        let told_of = self.is_told_of(tokens, &edges, &path, grammar);
-        if accidental || told_of.is_some() || self.is_mention(tokens, &edges, &path, grammar, loose, spoken) {
-            out.clear();
-            unsure.clear();
-        }
-        barren.extend(told_of.map(|span| (span, true)));
-        let guessed = path.iter().filter_map(|i| edges.get(*i)).any(|e| grammar.patterns.get(e.pattern).is_some_and(|p| p.loose));
-        for at in barren.iter().flat_map(|b| b.0.clone()) {
-            covered.get_mut(at).into_iter().for_each(|c| *c = false);
-        }
-        let path = steps.iter().map(|e| e.start..e.end).collect();
-        let gapped = steps.iter().filter(|e| grammar.patterns.get(e.pattern).is_some_and(|p| p.loose)).map(|e| e.start..e.end).collect();
-        Reading {
-            out,
-            unsure,
-            uncovered,
-            loose,
-            name_score,
-            score,
-            barren,
-            covered,
-            lost,
-            named,
-            name_ends,
-            corrections,
-            path,
-            gapped,
-            guessed,
-            invented: false,
-        }
-    }
-
-    /// A name that stands by itself in a question is what is asked about, no wish for it.
-    fn unask(&self, resolver: &mut Resolver<'_, '_>, tokens: &[Token], grammar: &RoleGrammar) {
-        let answers = |e: &Entry| grammar.patterns.get(e.pattern).is_some_and(|p| !p.bare && p.weak < 2);
-        if !resolver.entries.iter().any(|e| matches!(e.what, What::Atom(_)) && answers(e)) {
-            return;
-        }
-        let asked = |at: usize| {
-            let start = (0..at).rev().find(|i| tokens.get(*i).is_some_and(|t| matches!(t.punct(), Some('.' | '?' | '!')))).map_or(0, |i| i + 1);
-            let mut words = (start..at).filter(|i| tokens.get(*i).is_some_and(|t| t.kind == Kind::Word && !self.model.fillers.contains(&t.id)));
-            let asks = words.next().and_then(|i| tokens.get(i)).is_some_and(|t| self.model.phrase.has("question", t.id));
-            asks && !resolver.wishes.iter().any(|w| *w >= start && *w < at)
-        };
-        let lines: Vec<usize> = resolver
-            .entries
-            .iter()
-            .filter(|e| grammar.patterns.get(e.pattern).is_some_and(|p| p.bare && p.after.is_none()) && asked(e.span.start))
-            .filter_map(|e| if let What::Line(l) = e.what { Some(l) } else { None })
-            .collect();
-        for e in &mut resolver.entries {
-            let gone = match &e.what {
-                What::Line(l) => lines.contains(l),
-                What::Change { target, .. } => target.line.is_some_and(|l| lines.contains(&l)),
-                _ => false,
-            };
-            if gone {
-                e.what = What::Gone;
-            }
-        }
-    }
-
-    /// "The coffee is too hot": where something is told of the one thing that is named, it is no wish for it.
-    fn is_told_of(&self, tokens: &[Token], edges: &[Edge], path: &[usize], grammar: &RoleGrammar) -> Option<Range<usize>> {
-        let at = |i: usize, kind: &str| tokens.get(i).is_some_and(|t| self.model.phrase.has(kind, t.id));
-        let mut read = path.iter().filter_map(|i| edges.get(*i)).filter(|e| {
-            let pattern = grammar.patterns.get(e.pattern);
-            pattern.is_some_and(|p| !matches!(p.does, Some(Does::Nothing | Does::Want)))
-        });
-        let (first, more) = (read.next()?, read.next());
-        let bare = grammar.patterns.get(first.pattern).is_some_and(|p| p.bare && p.after.is_none());
-        // A pronoun names nothing: "that's cool".
-        let named = first.end > first.start + 1;
-        (named && bare && more.is_none() && at(first.start, "definite") && at(first.end, "states")).then_some(first.start..first.end)
-    }
-
-    /// Whether names are only mentioned, in a question or a story that nothing here reads: nothing is asked for then.
-    fn is_mention(&self, tokens: &[Token], edges: &[Edge], path: &[usize], grammar: &RoleGrammar, loose: usize, spoken: usize) -> bool {
-        let first = tokens.iter().find(|t| t.kind == Kind::Word && !self.model.fillers.contains(&t.id));
-        let asks = first.is_some_and(|t| self.model.phrase.has("question", t.id));
-        let mut bare = false;
-        let mut loose = loose;
-        for e in path.iter().filter_map(|i| edges.get(*i)) {
-            let Some(p) = grammar.patterns.get(e.pattern) else { continue };
-            match p.does {
-                Some(Does::Nothing) => {}
-                None if p.weak == 2 && p.means.iter().all(|t| &*t.name == IRRELEVANT) => loose += e.end - e.start,
-                // At the start of a clause a name is said for itself.
-                None if p.bare && p.after.is_none() => {
-                    let before = e.start.checked_sub(1).and_then(|i| tokens.get(i));
-                    let opens = before.is_none_or(|t| t.punct().is_some() || self.model.fillers.contains(&t.id) || self.model.phrase.has("joint", t.id));
-                    if opens && !asks {
-                        return false;
-                    }
-                    bare = true;
-                }
-                _ => return false,
-            }
-        }
-        bare && (asks && loose > 0 || loose >= 4 && loose * 2 > spoken)
     }
 
     /// Whether the text is code, data or markup rather than speech.
@@ -447,36 +276,6 @@ impl Embedded {
     }
 }
 
-/// What one role's grammar makes of an utterance.
-pub struct Reading {
-    out: Vec<(Atom, Range<usize>)>,
-    unsure: Vec<(Range<usize>, Unsure)>,
-    uncovered: Vec<usize>,
-    loose: usize,
-    name_score: f32,
-    score: f32,
-    /// Stretches whose reading led to nothing, and whether it is meant to.
-    barren: Vec<(Range<usize>, bool)>,
-    /// For each token whether a reading that led to something holds it.
-    covered: Vec<bool>,
-    /// For each token whether it matters and nothing holds it.
-    lost: Vec<bool>,
-    /// For each token whether a name that was read begins there.
-    named: Vec<bool>,
-    /// For each token the end of the longest name that begins there.
-    name_ends: Vec<usize>,
-    /// Where corrections begin.
-    corrections: Vec<usize>,
-    /// The stretches of the readings, in order.
-    path: Vec<Range<usize>>,
-    /// Those of them that were read with gaps.
-    gapped: Vec<Range<usize>>,
-    /// Whether words were taken for a name that nothing known bears.
-    invented: bool,
-    /// Whether a reading with gaps was taken.
-    guessed: bool,
-}
-
 /// The words as a name: capitals but for small words inside.
 fn title_case(tokens: &[Token]) -> String {
     let mut out: Vec<String> = vec![];
@@ -487,133 +286,6 @@ fn title_case(tokens: &[Token]) -> String {
         out.push(if small { t.text.clone() } else { word });
     }
     out.join(" ")
-}
-
-/// The bindings of a pattern's condition, `None` if it does not hold. The latest action that matches counts, then what the
-/// conversation holds, then what was said before.
-fn condition(p: &model::Pattern, context: &Context) -> Option<Vec<(u8, Term)>> {
-    if p.needs_line && context.view.lines().is_empty() {
-        return None;
-    }
-    let Some(after) = &p.after else { return Some(vec![]) };
-    let binds = |a: &Atom| {
-        let mut binds = vec![];
-        after.matches(a, &mut binds).then_some(binds)
-    };
-    context.last_actions.iter().rev().chain(context.view.atoms()).chain(context.said_before.iter().rev()).find_map(binds)
-}
-
-fn covered(n: usize, edges: &[Edge], path: &[usize], grammar: &RoleGrammar) -> Vec<bool> {
-    let mut out = vec![false; n];
-    for e in path.iter().filter_map(|i| edges.get(*i)) {
-        let stop = grammar.patterns.get(e.pattern).is_some_and(|p| p.does == Some(Does::Stop));
-        let end = if stop { n } else { e.end };
-        out.iter_mut().take(end).skip(e.start).for_each(|c| *c = true);
-    }
-    out
-}
-
-/// Entries to atoms: weak ones give way, equal changes of one instance count once, numbered ones get their number.
-fn finish(resolver: Resolver<'_, '_>) -> Vec<(Atom, Range<usize>)> {
-    let Resolver { chart, grammar, ledger, mut entries, .. } = resolver;
-    let change: Name = chart.model.lines.as_ref().map_or("", |l| l.config.change.as_str()).into();
-    void(grammar, &change, &mut entries);
-    let strength = entries.iter().filter(|e| e.what != What::Gone).map(|e| e.weak).min().unwrap_or(0);
-    let member = chart.model.lines.as_ref().map(|l| l.config.member.clone()).unwrap_or_default();
-    let replace = chart.model.lines.as_ref().map(|l| l.config.replace.clone()).unwrap_or_default();
-    // Nothing takes its own place.
-    let idle = |what: &What| matches!(what, What::Atom(a) if *a.name == *replace && a.args.first() == a.args.get(1));
-    let mut kept: Vec<Entry> = vec![];
-    for e in entries {
-        if e.what == What::Gone || idle(&e.what) || e.weak > strength {
-            continue;
-        }
-        let again = kept.iter().any(|k| match (&k.what, &e.what) {
-            (What::Atom(a), What::Atom(b)) => a == b && k.span != e.span && *a.name != *member,
-            (What::Change { target: a, rest: r }, What::Change { target: b, rest: s }) => r == s && a.item == b.item && !a.ids.is_empty() && a.ids == b.ids,
-            _ => false,
-        });
-        if !again {
-            kept.push(e);
-        }
-    }
-    let Some(lines) = chart.model.lines.as_ref() else {
-        return kept.into_iter().filter_map(|e| if let What::Atom(a) = e.what { Some((a, e.span)) } else { None }).collect();
-    };
-    // Groups of a line that are told apart get numbers.
-    let mut groups: Vec<(usize, Vec<usize>)> = vec![];
-    for e in &kept {
-        if let What::Change { target, .. } = &e.what
-            && let (true, Some(line)) = (target.partial && !target.placed, target.line)
-            && !groups.iter().any(|g| g.0 == line && g.1 == target.ids)
-        {
-            groups.push((line, target.ids.clone()));
-        }
-    }
-    let mut out = vec![];
-    for e in kept {
-        match e.what {
-            What::Atom(a) => out.push((a, e.span)),
-            What::Line(l) => {
-                let count = ledger.count(l);
-                if count > 0 {
-                    out.push((
-                        Atom { name: lines.config.add.as_str().into(), args: vec![Term::Str(ledger.line_item(l)), Term::Int(resolve::to_i32(count))] },
-                        e.span,
-                    ));
-                }
-            }
-            What::Change { target, rest } => {
-                let told_apart = target.line.is_some_and(|l| target.partial && groups.iter().filter(|g| g.0 == l).count() > 1);
-                let name: Name = lines.config.change.as_str().into();
-                if target.ids.is_empty()
-                    && let Some(item) = &target.item
-                {
-                    let args = std::iter::once(Term::Str(item.clone())).chain(rest.iter().cloned()).collect();
-                    out.push((Atom { name: name.clone(), args }, e.span.clone()));
-                }
-                for id in &target.ids {
-                    let Some(item) = ledger.item_of(*id) else { continue };
-                    let mut args: Vec<Term> = std::iter::once(Term::Str(item)).chain(rest.iter().cloned()).collect();
-                    if target.placed || told_apart {
-                        args.push(Term::Int(i32::try_from(ledger.place_of(*id)).unwrap_or(1)));
-                    }
-                    out.push((Atom { name: name.clone(), args }, e.span.clone()));
-                }
-            }
-            What::Gone => {}
-        }
-    }
-    out
-}
-
-/// Takes out what something else said in the turn makes void: the question for the total, of who is done.
-fn void(grammar: &RoleGrammar, change: &Name, entries: &mut [Entry]) {
-    let over: Vec<(usize, Option<Atom>, Arc<Vec<template::Template>>)> = entries
-        .iter()
-        .filter(|e| e.what != What::Gone)
-        .filter_map(|e| {
-            let own = if let What::Atom(a) = &e.what { Some(a.clone()) } else { None };
-            Some((e.pattern, own, grammar.patterns.get(e.pattern)?.over.clone()))
-        })
-        .filter(|o| !o.2.is_empty())
-        .collect();
-    for e in entries.iter_mut() {
-        let atom = match &e.what {
-            What::Atom(atom) => atom.clone(),
-            What::Change { target, rest } => {
-                let item = target.item.as_ref().map(|i| Term::Str(i.clone()));
-                Atom { name: change.clone(), args: item.into_iter().chain(rest.iter().cloned()).collect() }
-            }
-            _ => continue,
-        };
-        let void = |(p, own, o): &(usize, Option<Atom>, Arc<Vec<template::Template>>)| {
-            *p != e.pattern && own.as_ref() != Some(&atom) && o.iter().any(|t| t.matches(&atom, &mut vec![]))
-        };
-        if over.iter().any(void) {
-            e.what = What::Gone;
-        }
-    }
 }
 
 fn bytes(tokens: &[Token], span: &Range<usize>) -> Range<usize> {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::plan::{Part, Step};
 use super::rows::{Seen, hash};
 use super::{Checker, Rule};
-use crate::reason::eval::plan::Layouts;
+use crate::reason::eval::layouts::Layouts;
 use crate::reason::eval::store::{RelId, Relation};
 use crate::reason::eval::terms::{Id, Node, Terms};
 use crate::reason::syntax::{Fold, Op};

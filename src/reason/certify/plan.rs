@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{Rule, mentioned};
 use crate::reason::clingo::ast;
-use crate::reason::eval::plan::Layouts;
+use crate::reason::eval::layouts::Layouts;
 use crate::reason::eval::store::RelId;
 use crate::reason::eval::terms::{Id, Terms};
 use crate::reason::syntax::{Aggregate, Expr, Fold, Item, Literal, Op, Pattern, Predicate, Rel, Sign};

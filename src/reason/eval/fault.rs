@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use super::plan::Layouts;
+use super::layouts::Layouts;
 use super::store::{RelId, Relation};
 use super::terms::Id;
 

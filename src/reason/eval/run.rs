@@ -4,7 +4,7 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use super::plan::{Calc, Lookup, Match, Slot, Step};
+use super::step::{Calc, Lookup, Match, Slot, Step};
 use super::store::{NO_ROW, Relation, key_hash};
 use super::terms::{Id, Terms};
 use crate::reason::syntax::{Fold, Op};

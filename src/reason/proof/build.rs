@@ -7,8 +7,8 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use super::{Because, By, Counted, Failure, Proof, RuleRef};
-use crate::reason::eval::plan::{Match, Step};
 use crate::reason::eval::run::{Run, UNSET};
+use crate::reason::eval::step::{Match, Step};
 use crate::reason::eval::store::{FACT, RelId, Relation};
 use crate::reason::eval::terms::{Id, Terms};
 use crate::reason::eval::{Compiled, Query};

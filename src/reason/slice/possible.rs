@@ -7,7 +7,7 @@
 use std::rc::Rc;
 
 use crate::reason::base::Base;
-use crate::reason::eval::plan::Layouts;
+use crate::reason::eval::layouts::Layouts;
 use crate::reason::eval::store::RelId;
 use crate::reason::eval::terms::{Id, Node, Terms};
 use crate::reason::eval::{Compiled, Stratum, plain};

@@ -1,9 +1,13 @@
 //! From the text of a rule file to its tree; every mistake of the file is reported, not only the first.
 
+mod readings;
+mod terms;
+
+pub use self::readings::placeholders;
 use super::lex::{Lexeme, Token, lex};
-use super::{Aggregate, Element, Expr, Fold, Head, HeadElement, Item, Kind, Literal, Op, Pattern, Rel, Sign, Span, Statement};
+use super::{Aggregate, Element, Fold, Head, HeadElement, Item, Kind, Literal, Pattern, Rel, Sign, Span, Statement};
 use crate::diag::{Diagnostic, Source};
-use crate::term::{MAX_DEPTH, Name};
+use crate::term::Name;
 
 /// What was understood of a file, and all that was wrong with it.
 pub fn parse(source: &Source) -> (Vec<Statement>, Vec<Diagnostic>) {
@@ -77,54 +81,6 @@ impl Parser<'_> {
         }
         self.dangling(&reading);
         out
-    }
-
-    /// Whether nothing but one line break stands between two places.
-    fn adjacent(&self, end: usize, start: usize) -> bool {
-        self.source.text.get(end..start).is_some_and(|t| t.bytes().filter(|b| *b == b'\n').count() <= 1)
-    }
-
-    fn dangling(&mut self, reading: &[(String, Span)]) {
-        if let Some((_, span)) = reading.first() {
-            let d = Diagnostic::warning("reading-without-rule", self.source.origin(span.clone()), "this reading stands above no rule");
-            self.found.push(d.help("put the `%:` line directly above the rule it reads"));
-        }
-    }
-
-    fn check_reading(&mut self, s: &Statement) {
-        let Some(reading) = &s.reading else { return };
-        let mut known = std::collections::BTreeSet::new();
-        if let Kind::Rule { head, body } = &s.kind {
-            let mut note = |n: &Name, _: usize| {
-                known.insert(n.to_string());
-            };
-            match head {
-                Head::Atom(p) => p.args.iter().for_each(|a| a.each_var(&mut note)),
-                Head::Disjunction(es) | Head::Choice(es) => es.iter().for_each(|e| e.literal.each_var(&mut note)),
-                Head::None => {}
-            }
-            for item in body {
-                for (l, _) in item.literals() {
-                    l.each_var(&mut note);
-                }
-                if let Item::Aggregate(a) = item {
-                    a.left.iter().for_each(|(e, _)| e.each_var(&mut note));
-                    a.right.iter().for_each(|(_, e)| e.each_var(&mut note));
-                }
-            }
-        }
-        for name in placeholders(reading) {
-            if !known.contains(name) {
-                let near = crate::diag::did_you_mean(name, known.iter().map(String::as_str));
-                let mut d = Diagnostic::error(
-                    "reading-unknown-variable",
-                    s.origin.clone(),
-                    format!("the reading names `{{{name}}}`, which is no variable of the rule"),
-                );
-                d.help = near.map(|n| format!("did you mean `{{{n}}}`?"));
-                self.found.push(d);
-            }
-        }
     }
 
     fn peek(&self) -> Option<&Token> {
@@ -519,176 +475,6 @@ impl Parser<'_> {
         let args = if self.take("(") { self.arguments()? } else { Vec::new() };
         Ok(Pattern { name, args, span: start..self.last_end() })
     }
-
-    /// After `(`: arguments up to and with `)`; `p(a;b)` becomes one argument that is a pool.
-    fn arguments(&mut self) -> Parsed<Vec<Expr>> {
-        let start = self.here();
-        let mut pools = vec![Vec::new()];
-        if self.take(")") {
-            return Ok(Vec::new());
-        }
-        loop {
-            let e = self.expr()?;
-            if let Some(last) = pools.last_mut() {
-                last.push(e);
-            }
-            if self.take(",") {
-                continue;
-            }
-            if self.take(";") {
-                pools.push(Vec::new());
-                continue;
-            }
-            self.want(")")?;
-            break;
-        }
-        if pools.len() == 1 {
-            return Ok(pools.pop().unwrap_or_default());
-        }
-        if pools.iter().all(|p| p.len() == 1) {
-            return Ok(vec![Expr::Pool(pools.into_iter().flatten().collect())]);
-        }
-        self.refuse(start, "rule-pool", "a pool over several arguments is not supported", "write the pool inside the argument: `p(1,(a;b))`")
-    }
-
-    fn expr(&mut self) -> Parsed<Expr> {
-        self.depth += 1;
-        if self.depth > MAX_DEPTH * 2 {
-            return self.refuse(self.here(), "rule-too-deep", "the term nests too deeply", "name the parts in predicates of their own");
-        }
-        let low = self.sum()?;
-        let out = if self.take("..") { Expr::Interval(Box::new(low), Box::new(self.sum()?)) } else { low };
-        self.depth -= 1;
-        Ok(out)
-    }
-
-    fn sum(&mut self) -> Parsed<Expr> {
-        let mut left = self.product()?;
-        loop {
-            let op = if self.take("+") {
-                Op::Add
-            } else if self.take("-") {
-                Op::Sub
-            } else {
-                return Ok(left);
-            };
-            left = Expr::Binary(op, Box::new(left), Box::new(self.product()?));
-        }
-    }
-
-    fn product(&mut self) -> Parsed<Expr> {
-        let mut left = self.unary()?;
-        loop {
-            let op = if self.take("*") {
-                Op::Mul
-            } else if self.take("/") {
-                Op::Div
-            } else if self.take("\\") {
-                Op::Mod
-            } else {
-                return Ok(left);
-            };
-            left = Expr::Binary(op, Box::new(left), Box::new(self.unary()?));
-        }
-    }
-
-    /// Unary minus binds tighter than `**`, as in clingo.
-    fn unary(&mut self) -> Parsed<Expr> {
-        let base = self.signed()?;
-        if self.take("**") {
-            return Ok(Expr::Binary(Op::Pow, Box::new(base), Box::new(self.unary()?)));
-        }
-        Ok(base)
-    }
-
-    fn signed(&mut self) -> Parsed<Expr> {
-        if !self.take("-") {
-            return self.primary();
-        }
-        self.depth += 1;
-        let out = match self.signed()? {
-            Expr::Int(n) => Expr::Int(n.wrapping_neg()),
-            e => Expr::Neg(Box::new(e)),
-        };
-        self.depth -= 1;
-        Ok(out)
-    }
-
-    fn primary(&mut self) -> Parsed<Expr> {
-        if self.depth > MAX_DEPTH * 2 {
-            return self.refuse(self.here(), "rule-too-deep", "the term nests too deeply", "name the parts in predicates of their own");
-        }
-        let span = self.here();
-        let Some(token) = self.peek().cloned() else { return self.wrong("a term") };
-        self.at += 1;
-        match token {
-            Token::Int(d) => match d.parse::<i32>() {
-                Ok(n) => Ok(Expr::Int(n)),
-                Err(_) => self.refuse(
-                    span,
-                    "rule-number-too-large",
-                    format!("the number `{d}` does not fit 32 bits"),
-                    "count money in cents and keep numbers below 2147483648",
-                ),
-            },
-            Token::Str(s) => Ok(Expr::Str(s.as_str().into())),
-            Token::Var(v) => Ok(Expr::Var(v.as_str().into(), span.start)),
-            Token::Anonymous => {
-                self.anonymous += 1;
-                Ok(Expr::Var(format!("_{}", self.anonymous).into(), span.start))
-            }
-            Token::Directive(d) if d == "#inf" => Ok(Expr::Inf),
-            Token::Directive(d) if d == "#sup" => Ok(Expr::Sup),
-            Token::Ident(n) if n != "not" => {
-                if self.take("(") {
-                    let args = self.arguments()?;
-                    return Ok(if args.is_empty() { Expr::Const(n.as_str().into()) } else { Expr::Fun(n.as_str().into(), args) });
-                }
-                Ok(Expr::Const(n.as_str().into()))
-            }
-            Token::Sign("|") => {
-                let inner = self.expr()?;
-                self.want("|")?;
-                Ok(Expr::Abs(Box::new(inner)))
-            }
-            Token::Sign("(") => self.parenthesis(),
-            Token::Sign("@") => {
-                self.refuse(span, "rule-external-function", "external functions are not available to rules", "compute the value in a fact instead")
-            }
-            _ => {
-                self.at -= 1;
-                self.wrong("a term")
-            }
-        }
-    }
-
-    fn parenthesis(&mut self) -> Parsed<Expr> {
-        let (mut alternatives, mut items, mut comma) = (Vec::new(), Vec::new(), false);
-        loop {
-            if !self.is(")") {
-                items.push(self.expr()?);
-            }
-            if self.take(",") {
-                comma = true;
-                continue;
-            }
-            let one = match <[Expr; 1]>::try_from(items) {
-                Ok([one]) if !comma => one,
-                Ok([one]) => Expr::Fun("".into(), vec![one]),
-                Err(many) => Expr::Fun("".into(), many),
-            };
-            alternatives.push(one);
-            (items, comma) = (Vec::new(), false);
-            if self.take(";") {
-                continue;
-            }
-            self.want(")")?;
-            return Ok(match <[Expr; 1]>::try_from(alternatives) {
-                Ok([one]) => one,
-                Err(many) => Expr::Pool(many),
-            });
-        }
-    }
 }
 
 fn fold(directive: &str) -> Option<Fold> {
@@ -700,11 +486,6 @@ fn fold(directive: &str) -> Option<Fold> {
         "#max" => Fold::Max,
         _ => return None,
     })
-}
-
-/// The `{Names}` of a reading.
-pub fn placeholders(reading: &str) -> impl Iterator<Item = &str> {
-    reading.split('{').skip(1).filter_map(|piece| piece.split_once('}').map(|(name, _)| name))
 }
 
 #[cfg(test)]

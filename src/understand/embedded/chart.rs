@@ -1,15 +1,17 @@
 //! What could be said at each place: names, values, noun phrases, patterns; and the best way through all of them.
 
 mod names;
+mod slots;
 
 use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
 
 use super::data::Does;
-use super::grammar::{Fill, Program, Step, sign};
-use super::model::{Knowledge, Model, RoleGrammar};
-use super::phrase::{Article, Head, Np, Phrases};
+use super::grammar::{Program, Step, sign};
+use super::knowledge::Knowledge;
+use super::model::{Model, RoleGrammar};
+use super::phrase::{Np, Phrases};
 use super::text::{Kind, Token};
 use crate::link::{Candidate, Thresholds};
 use crate::term::{Name, Term};
@@ -410,125 +412,6 @@ impl<'a> Chart<'a> {
             }
         }
         out
-    }
-
-    fn fills(&mut self, fill: &Fill, at: usize) -> Vec<(usize, f32, Bind)> {
-        match fill {
-            Fill::Name { mask, reference } => {
-                let list = self.phrases_at.get(at).cloned().unwrap_or_default();
-                let mut out = vec![];
-                for i in list {
-                    let Some(np) = self.phrases.get(i) else { continue };
-                    let score = match &np.head {
-                        Head::Name(e) => self.names.get(*e).and_then(|edge| {
-                            #[expect(clippy::cast_precision_loss, reason = "spans are short")]
-                            let words = edge.said as f32;
-                            let noun_follows = if self.strange(np.end) { 0.7 } else { 0.0 };
-                            let kind_of = np.end > edge.end;
-                            // "The bean one" is a thing, hardly ever a part of one.
-                            let thing = kind_of && np.article == Article::Definite && self.model.lines.as_ref().is_some_and(|l| mask & l.items == 0);
-                            let part = if thing { 1.0 } else { 0.0 };
-                            Some(np.extra_score + (words + 0.25 * (words - 1.0)) * self.fit(edge, *mask, kind_of)? - noun_follows - part)
-                        }),
-                        // A number right before a name is that name's.
-                        Head::Left if *reference && np.count.is_some() => {
-                            let torn = self.names_at.get(np.end).is_some_and(|n| !n.is_empty());
-                            Some(np.extra_score - if torn { 0.6 } else { 0.0 })
-                        }
-                        _ if *reference && self.present & *mask != 0 => Some(np.extra_score),
-                        _ => None,
-                    };
-                    if let Some(s) = score {
-                        out.push((np.end, s, Bind::Np(i)));
-                    }
-                }
-                out
-            }
-            Fill::Value(sort) => {
-                let mut out = vec![];
-                // An article before a value: "it is a taco".
-                let skip =
-                    usize::from(self.tokens.get(at).is_some_and(|t| self.model.phrase.has("indefinite", t.id) || self.model.phrase.has("definite", t.id)));
-                for from in [at, at + skip] {
-                    for (end, s, value, score) in self.values_at.get(from).into_iter().flatten() {
-                        if s == sort {
-                            #[expect(clippy::cast_precision_loss, reason = "spans are short")]
-                            out.push((*end, score + 0.5 * (from - at) as f32, Bind::Term(Term::Const(value.clone()))));
-                        }
-                    }
-                    if skip == 0 {
-                        break;
-                    }
-                }
-                out
-            }
-            Fill::Number { min, max, money, strict } => {
-                let n = &self.model.numbers;
-                // A number with its sign is not the number.
-                if at.checked_sub(1).and_then(|b| self.tokens.get(b)).is_some_and(|t| self.model.phrase.has("minus", t.id)) {
-                    return vec![];
-                }
-                let read = if *money { n.money(self.tokens, at) } else { n.value(self.tokens, at) };
-                let Some(r) = read.filter(|r| r.value >= *min && r.value <= *max && (*money || !r.money) && (!*strict || r.money)) else { return vec![] };
-                #[expect(clippy::cast_precision_loss, reason = "spans are short")]
-                let score = (r.end - at) as f32;
-                vec![(r.end, score, Bind::Term(Term::Int(i32::try_from(r.value).unwrap_or(i32::MAX))))]
-            }
-            Fill::Free { strict } => self.free(at, *strict),
-        }
-    }
-
-    /// Free names (`strict`: not of common words alone, and none that is known): up to seven words up to a mark or a word that ends names.
-    fn free(&self, at: usize, strict: bool) -> Vec<(usize, f32, Bind)> {
-        let mut out = vec![];
-        let mut start = at;
-        while start < at + 2 && self.tokens.get(start).is_some_and(|t| self.model.phrase.has("definite", t.id) || self.model.phrase.has("indefinite", t.id)) {
-            start += 1;
-        }
-        let mut end = start;
-        while let Some(t) = self.tokens.get(end) {
-            let mark = !matches!(t.kind, Kind::Word | Kind::Number { money: false, .. });
-            if mark || end >= start + 7 || self.model.phrase.has("name_end", t.id) || (end == start && self.model.phrase.has("no_free_start", t.id)) {
-                break;
-            }
-            end += 1;
-            // A name holds a word that the language's common ones do not explain; alone, it is no word of any pattern either.
-            let single = end == start + 1;
-            let real = self.tokens.get(start..end).into_iter().flatten().any(|t| {
-                t.kind == Kind::Word
-                    && !self.model.fillers.contains(&t.id)
-                    && !self.model.not_things.contains(&t.id)
-                    && !self.model.numbers.units.contains_key(&t.id)
-                    && !self.model.phrase.has("small", t.id)
-                    && !(strict && (self.model.ordinary.contains(&t.id) || single && self.model.alike.contains_key(&t.id)))
-            });
-            // "A new taco" says a kind and no name.
-            let real = real && !self.is_new_kind(start, end);
-            let last_is_thing = !(self.model.fillers.contains(&t.id) || strict && self.model.phrase.has("small", t.id));
-            // A name that stops before a further word is half a name.
-            let cut =
-                self.tokens.get(end).is_some_and(|n| n.kind == Kind::Word && !self.model.phrase.has("name_end", n.id) && !self.model.fillers.contains(&n.id));
-            let known = strict
-                && self.names.iter().any(|e| {
-                    e.start >= start
-                        && e.end <= end
-                        && (e.said > 1 && e.said + 1 >= end - start || e.said == end - start)
-                        && e.said == e.end - e.start
-                        && e.candidates.first().is_some_and(|c| c.score >= 0.93)
-                });
-            if real && last_is_thing && !known {
-                #[expect(clippy::cast_precision_loss, reason = "spans are short")]
-                let score = 0.5 * (end - start) as f32 + 0.2 * (start - at) as f32 - if cut { 1.2 } else { 0.0 };
-                out.push((end, score, Bind::Free(start, end)));
-            }
-        }
-        out
-    }
-
-    fn is_new_kind(&self, start: usize, end: usize) -> bool {
-        let new = self.tokens.get(start).is_some_and(|t| self.model.phrase.has("new", t.id));
-        let kind = self.model.lines.as_ref().and_then(|l| l.kind_sort);
-        new && (end == start + 1 || self.values_at.get(start + 1).is_some_and(|v| v.iter().any(|v| v.0 == end && Some(v.1) == kind)))
     }
 
     /// All pattern readings. `after` holds, for each pattern, the bindings of its condition, `None` if it does not hold.

@@ -1,6 +1,7 @@
 //! The counted lines of a conversation while one utterance is read: which instances there are and which are meant.
 
-use super::model::{Knowledge, Model};
+use super::knowledge::Knowledge;
+use super::model::Model;
 use crate::term::{Atom, Name, Term};
 use crate::understand::Context;
 

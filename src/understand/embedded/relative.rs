@@ -1,7 +1,7 @@
 //! Numbers said as a change of what holds: "up twenty cents", "ten percent off". Which predicates set what fact is the lexicon's to say.
 
 use super::Embedded;
-use super::model::Knowledge;
+use super::knowledge::Knowledge;
 use super::template::Template;
 use super::text::{Kind, Token};
 use crate::term::{Atom, Name, Term};

@@ -13,8 +13,9 @@ use super::{Learned, RoleModel};
 use crate::term::{Atom, Name, Term};
 use crate::understand::embedded::chart::Chart;
 use crate::understand::embedded::model::RoleGrammar;
+use crate::understand::embedded::reading::finish;
 use crate::understand::embedded::resolve::Resolver;
-use crate::understand::embedded::{Embedded, Part, bytes, finish};
+use crate::understand::embedded::{Embedded, Part, bytes};
 use crate::understand::{Context, Heard, Unsure};
 
 /// A learned model with the patterns of its labels.
