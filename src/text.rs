@@ -1,18 +1,8 @@
 //! Plain text: words, stems, numbers in digits. What a word means is for others to say.
 
-/// Numbers below twenty in words.
-#[rustfmt::skip]
-pub const UNITS: [&str; 20] = [
-    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen",
-    "sixteen", "seventeen", "eighteen", "nineteen",
-];
-/// Tens in words, by how many there are.
-pub const TENS: [&str; 10] = ["", "", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"];
-/// Places in a row in words, up to the twelfth.
-#[rustfmt::skip]
-pub const ORDINALS: [&str; 13] = [
-    "", "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth",
-];
+pub mod english;
+
+pub use english::ENGLISH;
 
 /// Lower case, plain apostrophes, single spaces.
 pub fn normal(text: &str) -> String {
@@ -89,6 +79,28 @@ pub fn digits(n: &str) -> Vec<(usize, String)> {
         rest = start + len;
     }
     out
+}
+
+/// The time of day that a word is (`17:15`, `5.30`, `5pm`), in minutes after midnight.
+pub fn minutes(word: &str) -> Option<i32> {
+    let (digits, pm, am) = match (word.strip_suffix("pm"), word.strip_suffix("am")) {
+        (Some(d), _) => (d, true, false),
+        (_, Some(d)) => (d, false, true),
+        _ => (word, false, false),
+    };
+    let (hour, minute) = match digits.split_once([':', '.']) {
+        Some((h, m)) if m.len() == 2 => (h, m),
+        None if pm || am => (digits, "00"),
+        _ => return None,
+    };
+    let hour: i32 = hour.parse().ok().filter(|h| (0..25).contains(h))?;
+    let minute: i32 = minute.parse().ok().filter(|m| (0..60).contains(m))?;
+    let hour = match (hour, pm, am) {
+        (12, _, true) => 0,
+        (h, true, _) if h < 12 => h + 12,
+        (h, _, _) => h,
+    };
+    Some(hour * 60 + minute)
 }
 
 /// Signs of money that a text may hold until it is known which one is configured.

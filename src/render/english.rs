@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::text::{ORDINALS, UNITS};
+use crate::text::ENGLISH;
 
 /// How a domain's names behave in a sentence. Longer endings win over shorter ones.
 #[derive(Clone, Debug, Default)]
@@ -110,7 +110,7 @@ pub fn with_article(words: &str) -> String {
 
 /// A whole number in words up to twelve, in digits beyond.
 pub fn number(n: i64) -> String {
-    match usize::try_from(n).ok().filter(|i| *i <= 12).and_then(|i| UNITS.get(i)) {
+    match usize::try_from(n).ok().filter(|i| *i <= 12).and_then(|i| ENGLISH.units.get(i)) {
         Some(_) if n == 0 => "no".to_owned(),
         Some(word) => (*word).to_owned(),
         None => n.to_string(),
@@ -119,7 +119,7 @@ pub fn number(n: i64) -> String {
 
 /// A place in a row: "first" to "twelfth", then "13th".
 pub fn ordinal(n: i64) -> String {
-    let word = usize::try_from(n).ok().and_then(|i| ORDINALS.get(i));
+    let word = usize::try_from(n).ok().and_then(|i| ENGLISH.ordinals.get(i));
     word.filter(|w| !w.is_empty()).map_or_else(
         || {
             let ending = match (n % 100, n % 10) {

@@ -15,6 +15,7 @@ use super::{Context, Heard, Understand};
 use crate::diag::{Diagnostic, Source};
 use crate::ontology::Ontology;
 use crate::term::{Atom, Name, Term};
+use crate::text::minutes;
 
 /// How sure a translator is that saw words and not sentences.
 const CONFIDENCE: f64 = 0.7;
@@ -122,7 +123,7 @@ impl Spotter {
         for (n, thing) in self.things.iter().enumerate() {
             for (at, word) in said.iter().enumerate() {
                 let value = if thing.clock {
-                    words::minutes(&word.text)
+                    minutes(&word.text)
                 } else if thing.numbers {
                     words::number(&word.text)
                 } else {

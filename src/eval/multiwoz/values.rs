@@ -36,17 +36,9 @@ pub fn slot_name(slot: &str) -> String {
     }
 }
 
-/// Minutes after midnight of `HH:MM`; anything else counts as midnight, as the benchmark has it.
+/// Minutes after midnight; what is no time counts as midnight, as the benchmark has it.
 pub fn minutes(time: &str) -> i32 {
-    let b = time.as_bytes();
-    let digit = |i: usize| b.get(i).filter(|c| c.is_ascii_digit()).map(|c| i32::from(*c - b'0'));
-    match (digit(0), digit(1), b.get(2), digit(3), digit(4)) {
-        (Some(h1), Some(h2), Some(b':'), Some(m1), Some(_)) => {
-            let rest: String = time.chars().skip(3).take_while(char::is_ascii_digit).collect();
-            (h1 * 10 + h2) * 60 + rest.parse().unwrap_or(m1 * 10)
-        }
-        _ => 0,
-    }
+    crate::text::minutes(time).unwrap_or(0)
 }
 
 impl Spellings {

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use super::form::{Choice, Form, Means, Names, Open, Piece, Run, fill};
 use super::words::{Known, Sentence, Word};
 use crate::term::Term;
+use crate::text::ENGLISH;
 
 /// Sentence forms by group.
 #[derive(Clone, Debug, Default)]
@@ -27,9 +28,6 @@ const ALONE: [&str; 4] = ["correct", "forget", "amend", "suppose"];
 
 /// In how many places a sentence is tried to be taken apart.
 const MOST_JOINTS: usize = 6;
-
-/// What stands before a noun.
-const ARTICLES: [&str; 12] = ["the", "a", "an", "my", "our", "your", "his", "her", "its", "their", "every", "each"];
 
 /// How often a sentence is said plainer in a row, and how many ways of that are tried.
 const MOST_REWRITES: usize = 4;
@@ -186,7 +184,7 @@ impl Grammar {
         while let Some(w) = words.get(at) {
             let begins = |f: &&String| f.split(' ').enumerate().all(|(n, part)| words.get(at + n).is_some_and(|w| w.lower == part));
             // `The well` is a thing.
-            let noun = out.last().is_some_and(|w| ARTICLES.contains(&&*w.lower));
+            let noun = out.last().is_some_and(|w| ENGLISH.is_before_noun(&w.lower));
             if let Some(f) = self.known.fillers.iter().filter(|f| !noun || f.contains(' ')).filter(begins).max_by_key(|f| f.len()) {
                 at += f.split(' ').count();
                 let before = out.last().is_none_or(|w| w.lower == ",");
@@ -243,7 +241,7 @@ fn spoken(part: &Term, words: &[Word]) -> Vec<Word> {
 /// Whom or what a statement is about, by its first words: a name, a name of two words, or an article with its noun.
 fn subject(words: &[Word]) -> &[Word] {
     let two = match words {
-        [a, b, ..] => ARTICLES.contains(&&*a.lower) || a.capital() && b.capital(),
+        [a, b, ..] => ENGLISH.is_before_noun(&a.lower) || a.capital() && b.capital(),
         _ => false,
     };
     words.get(..if two { 2 } else { 1 }).unwrap_or(words)
@@ -401,8 +399,7 @@ impl Parse<'_> {
         let g = self.grammar;
         let letter = w.shown.chars().count() == 1 && w.capital();
         // `the will`: no verb follows an article.
-        let noun =
-            || g.known.nouns.contains(&w.lower) && at.checked_sub(1).and_then(|n| self.words.get(n)).is_some_and(|w| matches!(&*w.lower, "the" | "a" | "an"));
+        let noun = || g.known.nouns.contains(&w.lower) && at.checked_sub(1).and_then(|n| self.words.get(n)).is_some_and(|w| ENGLISH.is_article(&w.lower));
         if !w.lower.chars().next().is_some_and(char::is_alphanumeric)
             || g.is_closed(&w.lower) && !(letter && matches!(open, Open::Label | Open::Name) || open == Open::Word && noun())
         {

@@ -7,6 +7,7 @@ use serde::Deserialize;
 use crate::diag::Source;
 use crate::domain::read_facts;
 use crate::term::Atom;
+use crate::text::ENGLISH;
 
 /// One word as it stands in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,8 +36,6 @@ pub struct Sentence {
     pub asks: bool,
 }
 
-/// What words are short for at their end.
-const SHORT: [(&str, &str); 5] = [("'s", "'s"), ("'re", "are"), ("'m", "is"), ("'ve", "have"), ("'ll", "will")];
 /// After these `'s` is no owner.
 const IS_SHORTENED: [&str; 12] = ["it", "he", "she", "that", "there", "here", "who", "what", "where", "when", "how", "everyone"];
 
@@ -55,23 +54,15 @@ pub fn sentences(text: &str) -> Vec<Sentence> {
         shown.push_str(raw);
         let plain = core.replace('’', "'");
         // An owner's ending is a word of its own; the plural's bare apostrophe is dropped, and short forms of verbs are long ones.
-        let short = SHORT.iter().find_map(|(end, long)| Some((plain.strip_suffix(end).filter(|s| !s.is_empty())?, *long)));
+        let short = plain.rsplit_once('\'').filter(|(stem, _)| !stem.is_empty());
+        let short = short.and_then(|(stem, end)| Some((stem, if end == "s" { "'s" } else { ENGLISH.long(end)? })));
         let (stem, owner) = match short {
             Some((stem, "'s")) if IS_SHORTENED.contains(&stem.to_lowercase().as_str()) => (stem, Some("is")),
             Some((stem, long)) => (stem, Some(long)),
             _ => (plain.strip_suffix('\'').unwrap_or(&plain), None),
         };
-        if let Some(front) = stem.to_lowercase().strip_suffix("n't").and_then(|f| stem.get(..f.len())) {
-            push(
-                &mut words,
-                if front.eq_ignore_ascii_case("wo") {
-                    "will"
-                } else if front.eq_ignore_ascii_case("ca") {
-                    "can"
-                } else {
-                    front
-                },
-            );
+        if let Some(verb) = stem.to_lowercase().strip_suffix("'t").filter(|s| s.ends_with('n')).and_then(|s| ENGLISH.verb_denied(s)) {
+            push(&mut words, stem.get(..verb.len()).filter(|s| s.eq_ignore_ascii_case(verb)).unwrap_or(verb));
             push(&mut words, "not");
         } else if stem.eq_ignore_ascii_case("cannot") {
             push(&mut words, "can");

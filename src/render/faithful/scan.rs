@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::text::{ORDINALS, TENS, UNITS};
+use crate::text::ENGLISH;
 
 /// A word or number with its place in the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -265,12 +265,12 @@ const MULTIPLES: [(&str, i64); 14] = [
     ("million", 1_000_000),
 ];
 
-fn place(list: &[&str], word: &str) -> Option<i64> {
+fn place(list: &[String], word: &str) -> Option<i64> {
     list.iter().position(|w| *w == word && !w.is_empty()).and_then(|i| i64::try_from(i).ok())
 }
 
 fn unit(token: &Token) -> bool {
-    matches!(token.stem.as_str(), "dollar" | "buck" | "euro" | "pound")
+    ENGLISH.is_money(&token.stem)
 }
 
 /// A number at the beginning of the tokens and how many it takes. A spoken "one" is an article or pronoun like "a" and gives no entity.
@@ -283,19 +283,19 @@ fn number_at(tokens: &[Token]) -> Option<(Option<Entity>, usize)> {
         // Digits that are no plain number (a date, a code) are still there, as a number that nothing supports.
         return Some((Some(if money { Entity::Money(value) } else { Entity::Number(value) }), 1));
     }
-    if let Some(ten) = place(&TENS, word) {
-        let unit = tokens.get(1).and_then(|t| place(&UNITS, &t.word)).filter(|u| (1..10).contains(u));
+    if let Some(ten) = place(&ENGLISH.tens, word) {
+        let unit = tokens.get(1).and_then(|t| place(&ENGLISH.units, &t.word)).filter(|u| (1..10).contains(u));
         let (value, length) = unit.map_or((ten * 10, 1), |u| (ten * 10 + u, 2));
         return Some(scaled(value, length, tokens));
     }
-    if let Some(unit) = place(&UNITS, word) {
+    if let Some(unit) = place(&ENGLISH.units, word) {
         let scale = tokens.get(1).is_some_and(|t| matches!(t.word.as_str(), "hundred" | "thousand" | "million"));
         if unit == 1 && !scale {
             return Some((None, 1));
         }
         return Some(scaled(unit, 1, tokens));
     }
-    if let Some(ordinal) = place(&ORDINALS, word) {
+    if let Some(ordinal) = place(&ENGLISH.ordinals, word) {
         return Some((Some(Entity::Number(ordinal * 100)), 1));
     }
     // To double check something counts nothing.
@@ -312,11 +312,11 @@ fn amount_at(tokens: &[Token]) -> Option<(Option<Entity>, usize)> {
         }
         _ => None,
     };
-    if word(0) == "a" && word(1) == "buck" {
+    if word(0) == "a" && ENGLISH.is_other_money(word(1)) {
         let (n, end) = small(2).unwrap_or((0, 2));
         return Some((Some(Entity::Money(100 + n)), end));
     }
-    if let Some((whole, (n, end))) = place(&UNITS, word(0)).filter(|n| *n > 0).zip(small(1)) {
+    if let Some((whole, (n, end))) = place(&ENGLISH.units, word(0)).filter(|n| *n > 0).zip(small(1)) {
         return Some((Some(Entity::Money(whole * 100 + n)), end));
     }
     let cents = |at: usize| match number_at(tokens.get(at..)?)? {

@@ -1,7 +1,8 @@
 //! Words of a reply: a text as tokens without contractions, and every way to say a number, an amount or a counted name.
 
 use crate::render::english::Nouns;
-use crate::text::{TENS, UNITS};
+use crate::text::ENGLISH;
+use crate::text::english::Money;
 
 /// A run of tokens.
 pub type Phrase = Vec<String>;
@@ -143,21 +144,14 @@ fn expand(word: &str, out: &mut Phrase) {
     let Some((stem, end)) = word.rsplit_once('\'').filter(|_| word != "o'clock") else { return push(word) };
     let end = match end {
         "t" if stem.ends_with('n') => {
-            push(match stem {
-                "can" => "can",
-                "won" => "will",
-                "shan" => "shall",
-                _ => stem.get(..stem.len() - 1).unwrap_or(stem),
-            });
+            push(ENGLISH.verb_denied(stem).unwrap_or(stem));
             return push("not");
         }
-        "re" => "are",
-        "ve" => "have",
-        "ll" => "will",
-        "d" => "would",
-        "m" => "am",
         "s" => "'s",
-        _ => return push(word),
+        end => match ENGLISH.long(end) {
+            Some(long) => long,
+            None => return push(word),
+        },
     };
     push(stem);
     push(end);
@@ -172,8 +166,8 @@ pub fn fits(wanted: &str, token: &str) -> bool {
 fn spelled(n: usize) -> String {
     let rest = |n: usize, and: &str| if n == 0 { String::new() } else { format!(" {and}{}", spelled(n)) };
     match n {
-        0..20 => UNITS.get(n).copied().unwrap_or_default().to_owned(),
-        20..100 => format!("{}{}", TENS.get(n / 10).copied().unwrap_or_default(), rest(n % 10, "")),
+        0..20 => ENGLISH.units.get(n).cloned().unwrap_or_default(),
+        20..100 => format!("{}{}", ENGLISH.tens.get(n / 10).map_or("", String::as_str), rest(n % 10, "")),
         100..1_000 => format!("{} hundred{}", spelled(n / 100), rest(n % 100, "and ")),
         _ => format!("{} thousand{}", spelled(n / 1_000), rest(n % 1_000, if n % 1_000 < 100 { "and " } else { "" })),
     }
@@ -209,12 +203,7 @@ pub fn money(sign: &str, cents: i64) -> Vec<Phrase> {
     if cents < 0 {
         return out;
     }
-    let (unit, part) = match sign {
-        "$" => ("dollar", "cent"),
-        "£" => ("pound", "pence"),
-        "€" => ("euro", "cent"),
-        _ => return out,
-    };
+    let Some(Money { unit, part, also }) = ENGLISH.money(sign) else { return out };
     let named = |n: i64, name: &str| {
         let name = if n == 1 || name == "pence" { name.to_owned() } else { format!("{name}s") };
         numerals(n).into_iter().map(move |w| [w, vec![name.clone()]].concat())
@@ -229,14 +218,14 @@ pub fn money(sign: &str, cents: i64) -> Vec<Phrase> {
                 .filter(|w| w.iter().all(|w| w.parse::<i64>().is_err())),
         );
     }
-    if sign == "$" && whole == 1 {
-        out.extend(numerals(rest).into_iter().map(|p| [tokens("a buck"), if rest == 0 { vec![] } else { p }].concat()));
+    if let (Some(also), 1) = (also, whole) {
+        out.extend(numerals(rest).into_iter().map(|p| [tokens("a"), tokens(also), if rest == 0 { vec![] } else { p }].concat()));
     }
     match (whole, rest) {
         (_, 0) => {
             out.push(tokens(&format!("{sign}{whole}")));
             out.extend(named(whole, unit));
-            out.extend(named(whole, "buck").filter(|_| sign == "$"));
+            out.extend(also.iter().flat_map(|also| named(whole, also)));
         }
         (0, _) => out.extend(named(rest, part)),
         _ => {

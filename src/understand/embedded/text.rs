@@ -5,7 +5,7 @@ use std::ops::Range;
 use rustc_hash::FxHashMap;
 
 use crate::link::words::{UNKNOWN, Words};
-use crate::text::is_plural;
+use crate::text::{ENGLISH, is_plural};
 
 /// More words than anybody says in one turn; the rest is reported as not understood.
 pub const MAX_TOKENS: usize = 160;
@@ -216,15 +216,13 @@ fn open(word: &str, respell: &Respell, out: &mut Vec<String>) {
         let opened = match end {
             "s" if base.chars().count() > 1 => Some("is"),
             "s" => None,
-            "re" => Some("are"),
-            "ll" => Some("will"),
-            "ve" => Some("have"),
-            "d" => Some("would"),
-            "m" => Some("am"),
-            _ => {
-                out.push(word.replace('\'', ""));
-                return;
-            }
+            end => match ENGLISH.long(end) {
+                None => {
+                    out.push(word.replace('\'', ""));
+                    return;
+                }
+                long => long,
+            },
         };
         match respell.words.get(base) {
             Some(words) => out.extend(words.iter().cloned()),

@@ -4,7 +4,7 @@ use super::hearing::HEARING;
 use super::values;
 use crate::ir::standing::Standing;
 use crate::term::{Atom, Term};
-use crate::text::normal;
+use crate::text::{ENGLISH, normal};
 
 /// Facts about the present that the agent has from elsewhere.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -26,7 +26,7 @@ impl Background {
                 out.place = Some(place.as_str().trim().to_owned());
             } else if HEARING.cues.told_now.is_match(line) {
                 let n = normal(line);
-                out.day = values::days(&n).into_iter().find(|d| values::DAYS.contains(&d.as_str())).or(out.day);
+                out.day = values::days(&n).into_iter().find(|d| ENGLISH.weekdays.contains(d)).or(out.day);
                 out.time = values::times(&n, false).into_iter().next().or(out.time);
             }
         }

@@ -8,6 +8,8 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde::Deserialize;
 
+use crate::text::english::List;
+
 const FILE: &str = include_str!("../../../kb/core/hearing.yaml");
 
 /// What the file says.
@@ -78,7 +80,6 @@ pub struct Cues {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Lists {
-    pub numbers: List,
     pub greeting: List,
     pub greeting_company: List,
     pub no_names: List,
@@ -107,26 +108,5 @@ impl Deref for Cue {
 
     fn deref(&self) -> &Regex {
         &self.0
-    }
-}
-
-/// Words, in the order in which they are written.
-#[derive(Debug, Deserialize)]
-#[serde(from = "String")]
-pub struct List(Vec<String>);
-
-impl From<String> for List {
-    fn from(text: String) -> Self {
-        Self(text.split_whitespace().map(str::to_owned).collect())
-    }
-}
-
-impl List {
-    pub fn has(&self, word: &str) -> bool {
-        self.0.iter().any(|w| w == word)
-    }
-
-    pub fn iter(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().map(String::as_str)
     }
 }

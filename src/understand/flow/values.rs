@@ -1,10 +1,8 @@
 //! Finding values in an utterance: times, days, dates, numbers, names and places.
 
 use super::hearing::HEARING;
-use crate::text::{digits, normal, word_at, words};
+use crate::text::{ENGLISH, digits, normal, word_at, words};
 
-/// Weekdays.
-pub const DAYS: [&str; 7] = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
 fn first_group(c: &regex::Captures<'_>) -> String {
     c.iter().skip(1).flatten().next().map_or_else(String::new, |m| m.as_str().to_owned())
 }
@@ -39,11 +37,7 @@ const MISSPELT: f64 = 0.75;
 /// Whether an answer gives the right one in other letters: digits for number words, words joined or apart, a slip of the pen.
 pub fn same_answer(right: &str, said: &str) -> bool {
     let plain = |t: &str| -> Vec<String> {
-        words(t)
-            .into_iter()
-            .filter(|w| !["the", "a", "an"].contains(&w.as_str()))
-            .map(|w| number_words().find(|(x, _)| *x == w).map_or(w, |(_, n)| n.to_string()))
-            .collect()
+        words(t).into_iter().filter(|w| !ENGLISH.is_article(w)).map(|w| number_words().find(|(x, _)| *x == w).map_or(w, |(_, n)| n.to_string())).collect()
     };
     let (wanted, heard) = (plain(right), plain(said));
     if wanted.is_empty() || heard.is_empty() {
@@ -71,10 +65,9 @@ pub fn is_end(n: &str) -> bool {
 /// Weekdays and words for them.
 pub fn days(n: &str) -> Vec<String> {
     let w = words(n);
-    let mut out: Vec<String> =
-        DAYS.iter().filter(|d| w.iter().any(|x| x.trim_end_matches("'s").trim_end_matches('s') == **d)).map(|d| (*d).to_owned()).collect();
+    let mut out: Vec<String> = ENGLISH.weekdays.iter().filter(|d| w.iter().any(|x| x.trim_end_matches("'s").trim_end_matches('s') == **d)).cloned().collect();
     if out.is_empty() {
-        out = DAYS.iter().filter(|d| d.get(..3).is_some_and(|s| s != "sun" && s != "sat" && w.iter().any(|x| x == s))).map(|d| (*d).to_owned()).collect();
+        out = ENGLISH.weekdays.iter().filter(|d| d.get(..3).is_some_and(|s| s != "sun" && s != "sat" && w.iter().any(|x| x == s))).cloned().collect();
     }
     for (p, value) in [(&HEARING.cues.tomorrow, "tomorrow"), (&HEARING.cues.today, "today"), (&HEARING.cues.some_day, "some")] {
         if p.is_match(n) {
@@ -130,7 +123,8 @@ pub fn numbers(n: &str) -> Vec<(usize, String)> {
 }
 
 fn number_words() -> impl Iterator<Item = (&'static str, usize)> {
-    HEARING.words.numbers.iter().zip(2..)
+    // One is an article as well, and who counts beyond twelve writes digits.
+    (0..).zip(&ENGLISH.units).take(13).skip(2).map(|(n, w)| (w.as_str(), n))
 }
 
 fn no_name(name: &str) -> bool {

@@ -92,28 +92,6 @@ pub fn number(word: &str) -> Option<i32> {
     word.parse().ok()
 }
 
-/// The time of day that a word is, in minutes after midnight.
-pub fn minutes(word: &str) -> Option<i32> {
-    let (digits, pm, am) = match (word.strip_suffix("pm"), word.strip_suffix("am")) {
-        (Some(d), _) => (d, true, false),
-        (_, Some(d)) => (d, false, true),
-        _ => (word, false, false),
-    };
-    let (hour, minute) = match digits.split_once([':', '.']) {
-        Some((h, m)) if m.len() == 2 => (h, m),
-        None if pm || am => (digits, "00"),
-        _ => return None,
-    };
-    let hour: i32 = hour.parse().ok().filter(|h| (0..25).contains(h))?;
-    let minute: i32 = minute.parse().ok().filter(|m| (0..60).contains(m))?;
-    let hour = match (hour, pm, am) {
-        (12, _, true) => 0,
-        (h, true, _) if h < 12 => h + 12,
-        (h, _, _) => h,
-    };
-    Some(hour * 60 + minute)
-}
-
 /// A value as the file writes it: a number, a quoted string or a constant.
 pub fn value(text: &str) -> Option<Term> {
     Term::parse(text).ok()

@@ -5,9 +5,10 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
+use crate::text::english::List;
 use crate::text::{normal, stem, word_at, words};
 use crate::understand::flow::cues::Signals;
-use crate::understand::flow::hearing::{Cue, HEARING, List};
+use crate::understand::flow::hearing::{Cue, HEARING};
 
 const FILE: &str = include_str!("../../../../kb/core/agents_hearing.yaml");
 

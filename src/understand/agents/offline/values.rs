@@ -13,7 +13,7 @@ use crate::ir::script::{Block, StepKind};
 use crate::ir::value::{Given, Path, Value as Written};
 use crate::ir::walk::Question;
 use crate::ir::{Agent, Arg, Body, Program};
-use crate::text::{TENS, UNITS, name_words, normal, stem, word_at, words};
+use crate::text::{ENGLISH, name_words, normal, stem, word_at, words};
 use crate::understand::agents::guards;
 use crate::understand::flow::cues::Signals;
 use crate::understand::flow::hearing::HEARING;
@@ -74,7 +74,7 @@ pub fn data(program: &Program, agent: &Agent, q: &Question, text: &str) -> Map<S
         && out.is_empty()
         && let Some(name) = name_within(text)
     {
-        let day = values::DAYS.contains(&name.to_lowercase().as_str());
+        let day = ENGLISH.weekdays.contains(&name.to_lowercase());
         let takes = |a: &&Arg| kind(a).map_or(!day, |k| if day { k.kind == "date" } else { matches!(k.kind.as_str(), "name" | "place") });
         let open = agent.args.iter().filter(|a| q.args.get(&a.name).is_none_or(Value::is_null));
         out.extend(open.into_iter().find(takes).map(|arg| (arg.name.clone(), json!(name))));
@@ -185,7 +185,7 @@ fn numbers(n: &str) -> Vec<String> {
     let mut out: Vec<String> = vec![];
     let mut sum: Option<usize> = None;
     for word in n.split([' ', '-']).map(|w| w.trim_matches(|c: char| !c.is_alphanumeric())).filter(|w| !w.is_empty()) {
-        let small = UNITS.iter().position(|u| *u == word).or_else(|| TENS.iter().position(|t| *t == word).map(|t| t * 10));
+        let small = ENGLISH.units.iter().position(|u| *u == word).or_else(|| ENGLISH.tens.iter().position(|t| *t == word).map(|t| t * 10));
         sum = match small {
             Some(small) => Some(sum.unwrap_or_default() + small),
             None if word == "hundred" => Some(sum.unwrap_or(1).max(1) * 100),
