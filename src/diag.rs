@@ -13,19 +13,23 @@ pub struct Source {
     pub name: Arc<str>,
     /// The whole text.
     pub text: Arc<str>,
+    /// Where its lines begin: every rule and node asks for its place.
+    lines: Arc<[usize]>,
 }
 
 impl Source {
     /// A source from its name and text.
     pub fn new(name: &str, text: &str) -> Self {
-        Self { name: name.into(), text: text.into() }
+        let lines = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
+        Self { name: name.into(), text: text.into(), lines }
     }
 
     /// The place of a byte range of the text.
     pub fn origin(&self, span: Range<usize>) -> Origin {
         let before = self.text.get(..span.start).unwrap_or(&self.text);
-        let line = before.bytes().filter(|b| *b == b'\n').count() + 1;
-        let column = before.rsplit('\n').next().unwrap_or("").chars().count() + 1;
+        let line = self.lines.partition_point(|start| *start <= before.len());
+        let start = self.lines.get(line.saturating_sub(1)).copied().unwrap_or(0);
+        let column = before.get(start..).unwrap_or("").chars().count() + 1;
         Origin { file: self.name.clone(), start: span.start, end: span.end, line: to_u32(line), column: to_u32(column) }
     }
 

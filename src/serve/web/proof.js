@@ -15,8 +15,8 @@ export const manner = {
 /** The proof `{atom, steps}`; `source(file, line)` promises the lines around a rule. */
 export function tree(proof, source) {
   const steps = new Map(proof.steps.map((step) => [step.atom, step]));
-  const root = h("ul", { class: "proof" }, node({ atom: proof.atom }, { steps, source, above: new Set() }, true));
-  return root;
+  const at = { steps, source, above: new Set() };
+  return h("ul", { class: "proof" }, telling({ atom: proof.atom }, at).map((part) => node(part, at, true)));
 }
 
 function node(part, at, open = false) {
@@ -26,9 +26,7 @@ function node(part, at, open = false) {
   if (part.all !== undefined) return group("∀", atom(part.all), () => part.instances.flatMap((i) => below(i, at)), at);
   const step = at.steps.get(part.atom);
   if (!step || step.fact !== undefined) return fact(part.atom, step?.fact ?? "");
-  // In words, a rule without words of its own only passes on what stands below it.
   const from = step.from ?? [];
-  if (manner.value === "words" && !step.reading && from.length === 1 && from[0].atom !== undefined) return node(from[0], at, open);
   if (from.length === 0) return leaf("●", h("span", { class: "says" }, step.reading || atom(step.atom)), place(step, at));
   if (at.above.has(part.atom)) return leaf("↑", h("span", { class: "says" }, step.reading || atom(step.atom), h("span", { class: "aside" }, " (as above)")));
   const inside = { ...at, above: new Set([...at.above, part.atom]), says: step.reading };
@@ -36,12 +34,14 @@ function node(part, at, open = false) {
   return group("▸", head, () => below(from, inside), inside, { open, step, note: step.reading && manner.value === "rules" ? atom(step.atom) : null });
 }
 
-/** In words, what says no more than what stands above it is left out for its reasons. */
-function below(from, at) {
-  return from.flatMap((part) => {
-    const step = manner.value === "words" ? at.steps.get(part.atom) : null;
-    return step?.reading && step.reading === at.says && step.from?.length ? below(step.from, at) : [node(part, at)];
-  });
+const below = (from, at) => from.flatMap((part) => telling(part, at)).map((part) => node(part, at));
+
+/** The part, or its reasons: in words, what has no words of its own or says no more than what stands above it only passes on what stands below. */
+function telling(part, at) {
+  const step = manner.value === "words" ? at.steps.get(part.atom) : null;
+  const from = step?.from ?? [];
+  const idle = step?.reading ? step.reading === at.says && from.length > 0 : from.length === 1 && from[0].atom !== undefined;
+  return idle ? from.flatMap((reason) => telling(reason, at)) : [part];
 }
 
 /** A part with others below it, made when it is unfolded for the first time. */

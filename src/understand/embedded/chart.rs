@@ -4,11 +4,12 @@ mod names;
 mod slots;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
 use super::data::Does;
-use super::grammar::{Program, Step, sign};
+use super::grammar::{Fill, Program, Step, sign};
 use super::knowledge::Knowledge;
 use super::model::{Model, RoleGrammar};
 use super::phrase::{Np, Phrases};
@@ -62,6 +63,9 @@ pub struct Edge {
 /// Where a program ends, with its score and what fills its slots.
 pub type Ending = (usize, f32, Vec<(u8, Bind)>);
 
+/// What fills a slot: where it ends, its score and the value.
+type Filling = (usize, f32, Bind);
+
 /// How much more likely names are because of what was asked or said before.
 pub type Hints = FxHashMap<usize, f32>;
 
@@ -94,7 +98,9 @@ pub struct Chart<'a> {
     role_mask: u64,
     present: u64,
     signs: Vec<(u64, u64)>,
-    classes: BTreeMap<(u16, usize), Vec<(usize, f32)>>,
+    /// What was found before: where classes end, and what fills slots.
+    classes: FxHashMap<(u16, usize), Arc<[(usize, f32)]>>,
+    filled: FxHashMap<(Fill, usize), Arc<[Filling]>>,
 }
 
 const EDGE_COST: f32 = 0.5;
@@ -134,7 +140,8 @@ impl<'a> Chart<'a> {
             role_mask: grammar.names,
             present,
             signs: vec![],
-            classes: BTreeMap::new(),
+            classes: FxHashMap::default(),
+            filled: FxHashMap::default(),
         };
         chart.find_signs();
         chart.find_values();
@@ -267,7 +274,7 @@ impl<'a> Chart<'a> {
     }
 
     /// Where a class that begins at a token may end, with scores.
-    pub fn class_ends(&mut self, class: u16, at: usize) -> Vec<(usize, f32)> {
+    pub fn class_ends(&mut self, class: u16, at: usize) -> Arc<[(usize, f32)]> {
         if let Some(known) = self.classes.get(&(class, at)) {
             return known.clone();
         }
@@ -278,7 +285,7 @@ impl<'a> Chart<'a> {
             let b = best.entry(e).or_insert(f32::MIN);
             *b = b.max(s);
         }
-        let ends: Vec<(usize, f32)> = best.into_iter().collect();
+        let ends: Arc<[(usize, f32)]> = best.into_iter().collect();
         self.classes.insert((class, at), ends.clone());
         ends
     }
@@ -342,7 +349,7 @@ impl<'a> Chart<'a> {
                     let mut at = t.at;
                     let mut cost = 0.0;
                     loop {
-                        self.consume(step, &Thread { at, score: t.score - cost, ..t.clone() }, &mut stack);
+                        self.consume(step, &t, at, t.score - cost, &mut stack);
                         if t.listing || t.at == start || at > t.at + 3 {
                             break;
                         }
@@ -360,24 +367,26 @@ impl<'a> Chart<'a> {
         out
     }
 
-    fn consume(&mut self, step: &Step, t: &Thread, stack: &mut Vec<Thread>) {
+    /// Goes on behind what a step reads at a token.
+    fn consume(&mut self, step: &Step, t: &Thread, at: usize, score: f32, stack: &mut Vec<Thread>) {
         match step {
             Step::Word(w) => {
-                if let Some(c) = self.tokens.get(t.at).and_then(|k| k.is(*w)) {
-                    let value = self.word_value(t.at) * c;
-                    stack.push(Thread { pc: t.pc + 1, at: t.at + 1, score: t.score + value, ..t.clone() });
+                if let Some(c) = self.tokens.get(at).and_then(|k| k.is(*w)) {
+                    let value = self.word_value(at) * c;
+                    stack.push(Thread { pc: t.pc + 1, at: at + 1, score: score + value, ..t.clone() });
                 }
             }
             Step::Class(c) => {
-                for (end, s) in self.class_ends(*c, t.at) {
-                    stack.push(Thread { pc: t.pc + 1, at: end, score: t.score + s, ..t.clone() });
+                for (end, s) in self.class_ends(*c, at).iter() {
+                    stack.push(Thread { pc: t.pc + 1, at: *end, score: score + s, ..t.clone() });
                 }
             }
             Step::Slot { var, fill, list } => {
-                for (end, s, bind) in self.fills(fill, t.at) {
+                for (end, s, bind) in self.fillings(fill, at).iter() {
+                    let end = *end;
                     let mut binds = t.binds.clone();
-                    binds.push((*var, bind));
-                    let next = Thread { pc: t.pc + 1, at: end, score: t.score + s, binds, listing: false };
+                    binds.push((*var, bind.clone()));
+                    let next = Thread { pc: t.pc + 1, at: end, score: score + s, binds, listing: false };
                     if *list && next.binds.len() < 12 {
                         for (after, worth) in self.separators(end) {
                             stack.push(Thread { pc: t.pc, at: after, score: next.score + worth, listing: true, ..next.clone() });

@@ -22,13 +22,22 @@ use crate::term::Name;
 /// Words of noun phrases.
 #[derive(Clone, Debug, Default)]
 pub struct PhraseWords {
-    sets: BTreeMap<String, FxHashSet<u32>>,
+    kinds: FxHashMap<u32, Vec<Name>>,
 }
 
 impl PhraseWords {
+    /// By kind the words of it; kept by word, since most words are of none and every word is asked for.
+    fn new(sets: impl Iterator<Item = (Name, FxHashSet<u32>)>) -> Self {
+        let mut kinds: FxHashMap<u32, Vec<Name>> = FxHashMap::default();
+        for (kind, words) in sets {
+            words.into_iter().for_each(|w| kinds.entry(w).or_default().push(kind.clone()));
+        }
+        Self { kinds }
+    }
+
     /// Whether the word is of the kind (`definite`, `pronoun`, …).
     pub fn has(&self, kind: &str, word: u32) -> bool {
-        word != UNKNOWN && self.sets.get(kind).is_some_and(|s| s.contains(&word))
+        word != UNKNOWN && self.kinds.get(&word).is_some_and(|kinds| kinds.iter().any(|k| **k == *kind))
     }
 }
 

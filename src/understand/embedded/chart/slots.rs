@@ -1,13 +1,25 @@
 //! What may fill a slot of a pattern: noun phrases, values, numbers, free words.
 
-use super::{Bind, Chart};
+use std::sync::Arc;
+
+use super::{Bind, Chart, Filling};
 use crate::term::Term;
 use crate::understand::embedded::grammar::Fill;
 use crate::understand::embedded::phrase::{Article, Head};
 use crate::understand::embedded::text::Kind;
 
 impl Chart<'_> {
-    pub(super) fn fills(&mut self, fill: &Fill, at: usize) -> Vec<(usize, f32, Bind)> {
+    /// What fills a slot at a token; many patterns ask the same.
+    pub(super) fn fillings(&mut self, fill: &Fill, at: usize) -> Arc<[Filling]> {
+        if let Some(known) = self.filled.get(&(fill.clone(), at)) {
+            return known.clone();
+        }
+        let found: Arc<[Filling]> = self.fills(fill, at).into();
+        self.filled.insert((fill.clone(), at), found.clone());
+        found
+    }
+
+    fn fills(&self, fill: &Fill, at: usize) -> Vec<Filling> {
         match fill {
             Fill::Name { mask, reference } => {
                 let list = self.phrases_at.get(at).cloned().unwrap_or_default();
@@ -74,7 +86,7 @@ impl Chart<'_> {
     }
 
     /// Free names (`strict`: not of common words alone, and none that is known): up to seven words up to a mark or a word that ends names.
-    fn free(&self, at: usize, strict: bool) -> Vec<(usize, f32, Bind)> {
+    fn free(&self, at: usize, strict: bool) -> Vec<Filling> {
         let mut out = vec![];
         let mut start = at;
         while start < at + 2 && self.tokens.get(start).is_some_and(|t| self.model.phrase.has("definite", t.id) || self.model.phrase.has("indefinite", t.id)) {

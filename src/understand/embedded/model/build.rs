@@ -106,7 +106,7 @@ impl Build<'_> {
             even: ["even", "flat", "exactly"].iter().map(|x| w.intern(x, false)).collect(),
         };
         let ordinals = english.ordinals.iter().map(|(k, v)| (w.intern(k, k.len() > 4), *v)).collect();
-        let phrase = PhraseWords { sets: english.phrase.iter().map(|(k, v)| (k.clone(), words_of(v, w))).collect() };
+        let phrase = PhraseWords::new(english.phrase.iter().map(|(k, v)| (k.as_str().into(), words_of(v, w))));
         let fillers = words_of(&english.fillers, w);
         let ordinary = words_of(&english.ordinary, w);
         let not_things = words_of(&lexicon.not_things, w);
