@@ -12,6 +12,7 @@ use crate::render::templates::text::Words;
 use crate::render::{Render, Say, Tone};
 use crate::term::{Atom, Term};
 
+mod alike;
 mod chart;
 mod clauses;
 pub mod grammar;
@@ -116,6 +117,8 @@ impl Faithful {
             fault: too_many.then_some(Violation::Length),
             refused: false,
             spoken: vec![],
+            topics: vec![],
+            opening: None,
         };
         let tones = (0..VARIANTS).map(|turn| Tone { turn: tone.turn.wrapping_add(turn), ..tone.clone() });
         let known: BTreeSet<(Vec<usize>, String)> = tones.flat_map(|tone| template.parts(says, &tone)).collect();
@@ -127,13 +130,14 @@ impl Faithful {
     }
 }
 
-/// A text with the names that words of it stand for; the second argument tells whether an article stands before.
-fn in_full<'a>(text: &str, stands_for: impl Fn(&str, bool) -> Option<&'a String>) -> String {
-    let mut known = false;
+/// A text with the names that words of it stand for, by each word and the one before it.
+fn in_full<'a>(text: &str, stands_for: impl Fn(&str, &str) -> Option<&'a String>) -> String {
+    let mut before = String::new();
     let mut full = |piece: &str| {
         let word = piece.trim_end_matches(|c: char| !c.is_alphanumeric());
         let lower = word.to_lowercase();
-        let name = stands_for(&lower, std::mem::replace(&mut known, matches!(lower.as_str(), "the" | "your" | "that" | "this" | "those")));
+        let name = stands_for(&lower, &before);
+        before = lower;
         name.and_then(|name| Some(name.clone() + piece.strip_prefix(word)?)).unwrap_or_else(|| piece.to_owned())
     };
     text.split_inclusive(|c: char| !c.is_alphanumeric()).map(&mut full).collect()
@@ -163,6 +167,10 @@ pub struct Checker {
     refused: bool,
     /// What was said so far, sentence by sentence.
     spoken: Vec<words::Phrase>,
+    /// What was spoken of last.
+    topics: Vec<String>,
+    /// A name that was asked by itself.
+    opening: Option<String>,
 }
 
 impl Checker {
@@ -198,10 +206,11 @@ impl Checker {
     }
 
     /// Takes the next sentence and gives what may be released now: nothing, or the held sentences with it.
-    pub fn add(&mut self, sentence: &str) -> Vec<String> {
+    pub fn add(&mut self, said: &str) -> Vec<String> {
         if self.fault.is_some() {
             return vec![];
         }
+        let sentence = &(self.opening.take().unwrap_or_default() + said);
         let tokens = words::tokens(sentence);
         // A sentence is said once, or as often as the draft has it.
         let before = self.spoken.iter().filter(|s| **s == tokens).count();
@@ -211,40 +220,82 @@ impl Checker {
             return vec![];
         }
         self.spoken.push(tokens);
-        let short = |word: &str, _: bool| self.clauses.grammar.in_full(word);
-        let head = |word: &str, known: bool| short(word, known).or_else(|| self.ground.heads.get(word).filter(|_| known));
-        let mut texts = vec![in_full(sentence, short), in_full(sentence, head)];
-        texts.dedup();
-        let (mut read, mut near) = (None, String::new());
-        for text in texts {
-            let tokens = words::tokens(&text);
-            let mut reading = Reading::new(&self.ground, &tokens);
-            let states = reading.sentence(&self.states);
-            if !states.is_empty() {
-                read = Some((text, states));
-                break;
-            }
-            near = tokens.get(reading.reached.saturating_sub(2)..).unwrap_or_default().iter().take(8).map(String::as_str).collect::<Vec<_>>().join(" ");
-        }
-        let Some((text, states)) = read else {
-            self.fault = Some(Violation::Words(near));
-            return vec![];
+        let short = |word: &str, _: &str| self.clauses.grammar.in_full(word);
+        let head = |word: &str, before: &str, bare: bool| {
+            let known = matches!(before, "the" | "your" | "that" | "this" | "those");
+            let part = |name: &&String| bare && !words::tokens(name).iter().any(|w| w == before);
+            short(word, before).or_else(|| self.ground.heads.get(word).filter(|name| known || part(name)))
         };
-        match self.clauses.sentence(&text, self.refused) {
-            Ok(refused) => self.refused = refused,
-            Err(fault) => {
-                self.fault = Some(fault);
-                return vec![];
+        let full = [in_full(sentence, short), in_full(sentence, |w, b| head(w, b, false)), in_full(sentence, |w, b| head(w, b, true))];
+        let resolved: Vec<String> = full.iter().map(|text| self.resolved(text)).collect();
+        let mut texts: Vec<String> = full.into_iter().chain(resolved).collect();
+        texts.dedup();
+        // Every way to read it counts: a name may be said in full, and a pronoun too.
+        let (mut states, mut refused, mut fault, mut near) = (BTreeSet::new(), self.refused, None, String::new());
+        for text in &texts {
+            let tokens = words::tokens(text);
+            let mut reading = Reading::new(&self.ground, &tokens);
+            let read = reading.sentence(&self.states);
+            if read.is_empty() {
+                near = tokens.get(reading.reached.saturating_sub(2)..).unwrap_or_default().iter().take(8).map(String::as_str).collect::<Vec<_>>().join(" ");
+                continue;
             }
+            match self.clauses.sentence(text, self.refused) {
+                Ok(named) => {
+                    refused = named;
+                    states.extend(read);
+                }
+                Err(wrong) => fault = fault.or(Some(wrong)),
+            }
+        }
+        // A name asked by itself opens what is said of it: "Otto Weiss? No allergies."
+        let asked = sentence.trim_end_matches('?').trim();
+        if states.is_empty() && fault.is_none() && asked.len() < sentence.len() && self.ground.topics.iter().any(|t| words::tokens(t) == words::tokens(asked)) {
+            self.opening = Some(format!("{asked}, "));
+            self.held.push(said.to_owned());
+            return vec![];
+        }
+        if let Some(fault) = fault.or_else(|| states.is_empty().then_some(Violation::Words(near))) {
+            self.fault = Some(fault);
+            return vec![];
+        }
+        self.refused = refused;
+        let states: Vec<State> = states.into_iter().collect();
+        let topics = texts.iter().map(|text| self.clauses.topics(text, &self.ground.topics)).max_by_key(Vec::len).unwrap_or_default();
+        if !topics.is_empty() {
+            self.topics = topics;
         }
         self.states = states;
-        self.held.push(sentence.to_owned());
+        self.held.push(said.to_owned());
         let closed: Vec<State> = self.states.iter().filter(|s| self.closed(s)).copied().collect();
         if closed.is_empty() {
             return vec![];
         }
         self.states = closed;
         std::mem::take(&mut self.held)
+    }
+
+    /// The text with what its first pronoun stands for: what was spoken of last, in this sentence or before; several only where they are one thing.
+    fn resolved(&self, text: &str) -> String {
+        let mut out = String::new();
+        let plain = text.replace("that one", "it");
+        let mut pieces = plain.split_inclusive(|c: char| !c.is_alphanumeric());
+        for piece in pieces.by_ref() {
+            let word = piece.trim_end_matches(|c: char| !c.is_alphanumeric());
+            let several = matches!(word.to_lowercase().as_str(), "they" | "them" | "those" | "these");
+            if several || word.eq_ignore_ascii_case("it") {
+                let here = self.clauses.topics(&out, &self.ground.topics);
+                let of = if here.is_empty() { &self.topics } else { &here };
+                if let Some(name) = of.last().filter(|_| !several || of.len() == 1) {
+                    out.push_str(name);
+                    out.extend(piece.strip_prefix(word));
+                    break;
+                }
+            }
+            out.push_str(piece);
+        }
+        out.extend(pieces);
+        out
     }
 
     /// Whether every sentence of the draft is said wholly or not at all.
@@ -265,6 +316,9 @@ impl Checker {
     pub fn finish(self) -> Result<(), Violation> {
         if let Some(fault) = self.fault {
             return Err(fault);
+        }
+        if let Some(name) = self.opening {
+            return Err(Violation::Words(name));
         }
         if self.spoken.is_empty() {
             return Err(Violation::Empty);

@@ -100,6 +100,8 @@ fn lies_are_refused() {
         ("lies-four", 0),
         ("lies-five", 0),
         ("lies-six", 0),
+        ("lies-seven", 0),
+        ("lies-eight", 0),
         ("lies-fresh", 1),
     ]);
 }
@@ -117,6 +119,7 @@ fn honest_wordings_pass() {
         ("honest-five", 20),
         ("honest-six", 30),
         ("honest-seven", 5),
+        ("honest-eight", 10),
         ("honest-fresh", 10),
     ]);
 }

@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 
 use rustc_hash::FxHashMap;
 
+use super::alike::{ASSENTS, Filling, Links, REGRETS};
 use super::grammar::{Ground, Mask};
 use super::phrase::{Among, Fill, Piece};
-use super::words::{PAUSE, STOP, fits};
+use super::words::{PAUSE, Phrase, STOP, firsts, fits};
 
 /// Ends of a piece in the text, with the actions said up to there.
 type Ends = Vec<(usize, Mask)>;
@@ -64,6 +65,14 @@ impl Kind {
 impl State {
     /// The state after a piece of this kind, if the piece may stand here.
     fn after(self, kind: Kind, mask: Mask, before: Option<Kind>, debts: &[(Mask, Mask)], closed: &[(Mask, Mask)]) -> Option<Self> {
+        let misplaced = match kind {
+            Kind::Refusal | Kind::Regret => ASSENTS,
+            _ => REGRETS,
+        };
+        if mask & misplaced != 0 {
+            return None;
+        }
+        let mask = mask & !(ASSENTS | REGRETS);
         let sum = |pairs: &dyn Fn(&(Mask, Mask)) -> Mask| debts.iter().map(pairs).fold(0, |all, bit| all | bit);
         let (paid, due) = (mask & sum(&|d| d.1), sum(&|d| if mask & d.0 == 0 { 0 } else { d.1 }));
         let open = closed.iter().any(|(bit, all)| mask & bit != 0 && (self.said | mask) & all != *all);
@@ -97,12 +106,32 @@ impl State {
 pub struct Reading<'a> {
     ground: &'a Ground,
     tokens: &'a [String],
+    /// What runs of the text may stand for.
+    links: Vec<Links>,
     seen: FxHashMap<(usize, usize), Ends>,
+    /// What a phrase may ask for at each place, as its first word.
+    firsts: Vec<Vec<&'a str>>,
+    /// Where words of no weight that begin at each place end, with what they set.
+    weightless: Vec<Ends>,
+    /// Where fillings that begin at a place may end.
+    gaps: FxHashMap<usize, Ends>,
     kinds: Vec<(usize, Kind)>,
     joint: Option<usize>,
     debts: Vec<(Mask, Mask)>,
     /// The furthest place that any reading came to.
     pub reached: usize,
+}
+
+/// Where words of no weight that begin here end, with what they set; none is said by another word.
+fn weightless(filling: &Filling, tokens: &[String], at: usize) -> Ends {
+    let rest = tokens.get(at..).unwrap_or_default();
+    let first = rest.first().map_or("", String::as_str);
+    let fit = |run: &&Phrase| rest.len() >= run.len() && run.iter().zip(rest).all(|(w, t)| fits(w, t));
+    let ends = |(mood, words): &(Mask, Among)| -> Ends {
+        let runs = firsts(first).filter_map(|w| words.get(w)).flatten();
+        runs.filter(fit).map(|run| (at + run.len(), *mood)).collect()
+    };
+    filling.0.iter().flat_map(ends).collect()
 }
 
 /// Parts do not nest deeper.
@@ -111,7 +140,26 @@ const DEPTH: usize = 24;
 impl<'a> Reading<'a> {
     pub fn new(ground: &'a Ground, tokens: &'a [String]) -> Self {
         let kinds = KINDS.iter().filter_map(|(name, kind)| ground.part(name).map(|at| (at, *kind))).collect();
-        Self { ground, tokens, seen: FxHashMap::default(), kinds, joint: ground.part("joint"), debts: ground.debts(), reached: 0 }
+        let links = ground.alike.links(tokens);
+        let asked = |(token, links): (&'a String, &Links)| {
+            let mut all: Vec<&str> = firsts(token).chain(links.iter().flat_map(|(_, class)| ground.alike.members(*class))).collect();
+            all.sort_unstable();
+            all.dedup();
+            all
+        };
+        Self {
+            ground,
+            tokens,
+            firsts: tokens.iter().zip(&links).map(asked).collect(),
+            weightless: (0..tokens.len()).map(|at| weightless(&ground.filling, tokens, at)).collect(),
+            links,
+            seen: FxHashMap::default(),
+            gaps: FxHashMap::default(),
+            kinds,
+            joint: ground.part("joint"),
+            debts: ground.debts(),
+            reached: 0,
+        }
     }
 
     /// The states after the sentence, from the states before it.
@@ -189,7 +237,8 @@ impl<'a> Reading<'a> {
     fn piece(&mut self, piece: &Piece, start: usize, depth: usize) -> Ends {
         self.reached = self.reached.max(start);
         match piece {
-            Piece::Word(w) => self.tokens.get(start).filter(|t| fits(w, t)).map(|_| (start + 1, 0)).into_iter().collect(),
+            Piece::Word(w) => self.said(w, start).into_iter().map(|end| (end, 0)).collect(),
+            Piece::Exact(w) => self.tokens.get(start).filter(|t| fits(w, t)).map(|_| (start + 1, 0)).into_iter().collect(),
             Piece::Pause => {
                 let pause = self.tokens.get(start).is_some_and(|t| t == PAUSE);
                 [(start, 0)].into_iter().chain(pause.then_some((start + 1, 0))).collect()
@@ -205,7 +254,8 @@ impl<'a> Reading<'a> {
                 let mut ends = vec![(start, 0)];
                 for (i, piece) in all.iter().enumerate() {
                     if i > 0 && *fill == Fill::Loose {
-                        ends = ends.iter().flat_map(|(at, said)| self.filled(*at).into_iter().map(|end| (end, *said))).collect();
+                        ends =
+                            ends.iter().flat_map(|(at, said)| self.filled(*at).into_iter().map(|(end, mood)| (end, *said | mood)).collect::<Ends>()).collect();
                     }
                     let mut next: Ends = ends
                         .iter()
@@ -226,26 +276,48 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// Where words of the set that begin here end.
-    fn run(&self, among: &Among, at: usize) -> Vec<usize> {
-        let rest = self.tokens.get(at..).unwrap_or_default();
-        let first = rest.first().map_or("", String::as_str);
-        let firsts = [first].into_iter().chain(["is", "has"].into_iter().filter(|w| fits(w, first)));
-        let runs = firsts.filter_map(|w| among.get(w)).flatten();
-        let fit = |run: &&Vec<String>| rest.len() >= run.len() && run.iter().zip(rest).all(|(w, t)| fits(w, t));
-        runs.filter(fit).map(|run| at + run.len()).collect()
-    }
-
-    /// Where the next word that counts may be, behind up to two fillings with the pauses around them.
-    fn filled(&self, at: usize) -> Vec<usize> {
-        let pause = |at: usize| [at].into_iter().chain(self.tokens.get(at).is_some_and(|t| t == PAUSE).then_some(at + 1)).collect::<Vec<_>>();
-        let fill = |from: &[usize]| -> Vec<usize> {
-            from.iter().flat_map(|at| pause(*at)).flat_map(|at| self.run(&self.ground.filling, at)).flat_map(pause).collect()
-        };
-        let once = fill(&[at]);
-        let mut out = [vec![at], fill(&once), once].concat();
+    /// Where a word that begins here ends, or words that say the same.
+    fn said(&self, word: &str, at: usize) -> Vec<usize> {
+        let mut out: Vec<usize> = self.tokens.get(at).filter(|t| fits(word, t)).map(|_| at + 1).into_iter().collect();
+        let Some(links) = self.links.get(at).filter(|links| !links.is_empty()) else { return out };
+        out.extend(links.iter().filter(|(_, class)| self.ground.alike.holds(word, *class)).map(|(end, _)| *end));
         out.sort_unstable();
         out.dedup();
+        out
+    }
+
+    /// Where words of the set that begin here end, or words that say the same.
+    fn run(&self, among: &Among, at: usize) -> Vec<usize> {
+        let mut out = vec![];
+        for run in self.firsts.get(at).into_iter().flatten().filter_map(|w| among.get(*w)).flatten() {
+            match run.as_slice() {
+                [word] => out.extend(self.said(word, at)),
+                run => {
+                    let mut open = vec![at];
+                    for word in run {
+                        open = open.into_iter().flat_map(|at| self.said(word, at)).collect();
+                    }
+                    out.extend(open);
+                }
+            }
+        }
+        out
+    }
+
+    /// Where the next word that counts may be, behind words of no weight with the pauses around them.
+    fn filled(&mut self, at: usize) -> Ends {
+        if let Some(ends) = self.gaps.get(&at) {
+            return ends.clone();
+        }
+        let pause = |at: usize| [at].into_iter().chain(self.tokens.get(at).is_some_and(|t| t == PAUSE).then_some(at + 1)).collect::<Vec<_>>();
+        let (mut out, mut open) = (BTreeSet::from([(at, 0)]), vec![(at, 0)]);
+        while let Some((here, mood)) = open.pop() {
+            for (end, more) in pause(here).into_iter().filter_map(|at| self.weightless.get(at)).flatten().copied().collect::<Ends>() {
+                open.extend(pause(end).into_iter().map(|end| (end, mood | more)).filter(|next| out.insert(*next)).collect::<Ends>());
+            }
+        }
+        let out: Ends = out.into_iter().collect();
+        self.gaps.insert(at, out.clone());
         out
     }
 
@@ -262,7 +334,8 @@ impl<'a> Reading<'a> {
             let from = [at].into_iter().chain((at > start && self.tokens.get(at).is_some_and(|t| t == PAUSE)).then_some(at + 1));
             let mut next = vec![];
             for at in from {
-                next.extend(self.run(among, at).into_iter().chain(self.run(&self.ground.filling, at)).map(|end| (end, used, said)));
+                next.extend(self.run(among, at).into_iter().map(|end| (end, used, said)));
+                next.extend(self.weightless.get(at).into_iter().flatten().map(|(end, mood)| (*end, used, said | mood)));
                 for (i, member) in members.iter().enumerate().filter(|(i, _)| used & 1 << i == 0) {
                     next.extend(self.piece(member, at, depth + 1).into_iter().map(|(end, more)| (end, used | 1 << i, said | more)));
                 }

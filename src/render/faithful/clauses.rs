@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::grammar::{Grammar, Rows};
+use serde::Deserialize;
+
+use super::grammar::Grammar;
 use super::scan::{Entity, NameIndex, read, tokens};
 use super::{Violation, collect, unsupported};
 use crate::render::{Render, Say, Tone};
@@ -12,6 +14,46 @@ use crate::render::{Render, Say, Tone};
 const CURRENCIES: [char; 9] = ['$', '€', '£', '¥', '¢', '₹', '₽', '₩', '฿'];
 /// Words between which denials are looked for clause by clause.
 const CUTS: [&str; 5] = ["but", "and", "so", "because", "though"];
+
+/// Which words deny, or take away, every name of the row behind them.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Rows {
+    /// No onions or cheese.
+    #[serde(deserialize_with = "words_of")]
+    pub denying: BTreeSet<String>,
+    /// Taken off the taco and two drinks.
+    #[serde(deserialize_with = "words_of")]
+    pub taking: BTreeSet<String>,
+    /// What may stand before a name that is taken away.
+    #[serde(deserialize_with = "words_of")]
+    pub before: BTreeSet<String>,
+    /// What joins a row's last name.
+    #[serde(deserialize_with = "words_of")]
+    pub joining: BTreeSet<String>,
+    /// What says of a name by itself that the same holds of it: the burrito too.
+    #[serde(deserialize_with = "words_of")]
+    pub likewise: BTreeSet<String>,
+    /// What may stand beside such a name.
+    #[serde(deserialize_with = "words_of")]
+    pub beside: BTreeSet<String>,
+}
+
+impl Rows {
+    pub fn extend(&mut self, more: Self) {
+        self.denying.extend(more.denying);
+        self.taking.extend(more.taking);
+        self.before.extend(more.before);
+        self.joining.extend(more.joining);
+        self.likewise.extend(more.likewise);
+        self.beside.extend(more.beside);
+    }
+}
+
+/// Words as a file lists them: one text, spaces between them.
+pub fn words_of<'de, D: serde::Deserializer<'de>>(from: D) -> Result<BTreeSet<String>, D::Error> {
+    Ok(String::deserialize(from)?.split_whitespace().map(str::to_owned).collect())
+}
 
 /// An action with what its plain words show.
 #[derive(Clone, Debug)]
@@ -62,6 +104,19 @@ impl Clauses {
     /// Whether a sentence names or counts something.
     pub fn holds_something(&self, sentence: &str) -> bool {
         !read(sentence, &self.names).is_empty()
+    }
+
+    /// Which of these names the text holds, each where it is said last.
+    pub fn topics(&self, text: &str, of: &BTreeSet<String>) -> Vec<String> {
+        let mut out: Vec<String> = vec![];
+        for said in read(text, &self.names) {
+            let Entity::Name(said) = said else { continue };
+            if let Some(name) = of.iter().find(|name| stems(name) == stems(&said)) {
+                out.retain(|known| known != name);
+                out.push(name.clone());
+            }
+        }
+        out
     }
 
     /// Judges one sentence, which stands behind something refused or not; gives whether what it names last is refused.

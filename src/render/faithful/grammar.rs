@@ -5,8 +5,10 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
+use super::alike::{ASSENTS, Alike, Filling, REGRETS};
+use super::clauses::{Rows, words_of};
 use super::collect;
-use super::phrase::{Among, Fill, Form, Part, Piece, Shape, Slot, among, phrase};
+use super::phrase::{Fill, Form, Part, Piece, Shape, Slot, among, phrase};
 use super::scan::{NameIndex, tokens};
 use super::words::{self, Phrase};
 use crate::diag::{Diagnostic, Source};
@@ -42,6 +44,15 @@ struct File {
     /// Words that assert nothing wherever they stand: they may be put between the words of every phrase.
     #[serde(default)]
     filling: String,
+    /// The same of regret: they stand only in what refuses.
+    #[serde(default)]
+    regretting: String,
+    /// The same of ready assent: they stand in nothing that refuses.
+    #[serde(default)]
+    assenting: String,
+    /// Classes of words that say the same.
+    #[serde(default)]
+    alike: Vec<String>,
     /// Words cut short, with what they stand for: guac.
     #[serde(default)]
     short: BTreeMap<String, String>,
@@ -49,46 +60,6 @@ struct File {
     #[serde(default)]
     words: BTreeMap<String, String>,
     rules: Vec<RuleText>,
-}
-
-/// Which words deny, or take away, every name of the row behind them.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Rows {
-    /// No onions or cheese.
-    #[serde(deserialize_with = "words_of")]
-    pub denying: BTreeSet<String>,
-    /// Taken off the taco and two drinks.
-    #[serde(deserialize_with = "words_of")]
-    pub taking: BTreeSet<String>,
-    /// What may stand before a name that is taken away.
-    #[serde(deserialize_with = "words_of")]
-    pub before: BTreeSet<String>,
-    /// What joins a row's last name.
-    #[serde(deserialize_with = "words_of")]
-    pub joining: BTreeSet<String>,
-    /// What says of a name by itself that the same holds of it: the burrito too.
-    #[serde(deserialize_with = "words_of")]
-    pub likewise: BTreeSet<String>,
-    /// What may stand beside such a name.
-    #[serde(deserialize_with = "words_of")]
-    pub beside: BTreeSet<String>,
-}
-
-impl Rows {
-    fn extend(&mut self, more: Self) {
-        self.denying.extend(more.denying);
-        self.taking.extend(more.taking);
-        self.before.extend(more.before);
-        self.joining.extend(more.joining);
-        self.likewise.extend(more.likewise);
-        self.beside.extend(more.beside);
-    }
-}
-
-/// Words as a file lists them: one text, spaces between them.
-fn words_of<'de, D: serde::Deserializer<'de>>(from: D) -> Result<BTreeSet<String>, D::Error> {
-    Ok(String::deserialize(from)?.split_whitespace().map(str::to_owned).collect())
 }
 
 #[derive(Deserialize)]
@@ -147,7 +118,8 @@ struct Rule {
 pub struct Grammar {
     rules: Vec<Rule>,
     merge: Vec<Pattern>,
-    filling: Arc<Among>,
+    filling: Arc<Filling>,
+    alike: Arc<Alike>,
     silent: Vec<Pattern>,
     short: BTreeMap<String, String>,
     /// Words that deny.
@@ -174,6 +146,7 @@ impl Grammar {
                 Ok(file) => {
                     shared.extend(file.words.clone());
                     grammar.short.extend(file.short);
+                    file.alike.iter().for_each(|class| Arc::make_mut(&mut grammar.alike).add(class));
                     grammar.refusing.extend(file.refusing.into_iter().chain(file.denying.iter().cloned()));
                     grammar.denying.extend(file.denying);
                     grammar.rows.extend(file.rows);
@@ -184,9 +157,11 @@ impl Grammar {
                                 .help("see docs/templates.md, \"Replies in other words\""),
                         );
                     };
-                    match among(&filled(&file.filling, &shared)) {
-                        Ok(more) => more.into_iter().for_each(|(first, runs)| Arc::make_mut(&mut grammar.filling).entry(first).or_default().extend(runs)),
-                        Err(problem) => wrong(&file.filling, problem),
+                    for (text, mood) in [(&file.filling, 0), (&file.regretting, REGRETS), (&file.assenting, ASSENTS)] {
+                        match among(&filled(text, &shared)) {
+                            Ok(more) => Arc::make_mut(&mut grammar.filling).extend(mood, more),
+                            Err(problem) => wrong(text, problem),
+                        }
                     }
                     for text in &file.silent {
                         Pattern::parse(text).map_or_else(|e| wrong(text, e.into()), |p| grammar.silent.push(p));
@@ -250,8 +225,10 @@ impl Grammar {
         let mut ground = Ground {
             words: words.clone(),
             filling: self.filling.clone(),
+            alike: self.alike.clone(),
             pronouns: subjects.len() == 1,
             heads: heads(&says, names),
+            topics: says.iter().filter_map(|say| say.input.as_ref().and_then(named).or_else(|| named(&say.action))).collect(),
             free: ACTIONS,
             ..Ground::default()
         };
@@ -307,6 +284,13 @@ fn heads(says: &[Say], names: &NameIndex) -> BTreeMap<String, String> {
     let lone = |head: &String| all.keys().filter(|name| name.contains(head)).count() == 1 && names.longest_at(&tokens(head)).is_none();
     let several = all.iter().filter(|(words, _)| words.len() > 1);
     several.filter_map(|(words, name)| Some((words.last().filter(|head| head.len() > 2 && lone(head))?.clone(), name.clone()))).collect()
+}
+
+/// The first name that an atom holds.
+fn named(atom: &Atom) -> Option<String> {
+    let mut all = vec![];
+    atom.args.iter().for_each(|t| collect(t, &mut all, &mut BTreeSet::new()));
+    all.into_iter().next()
 }
 
 /// The actions of this form.
@@ -454,10 +438,14 @@ pub struct Ground {
     index: BTreeMap<(Name, Vec<Term>), usize>,
     words: Arc<Words>,
     /// Words that assert nothing wherever they stand.
-    pub filling: Arc<Among>,
+    pub filling: Arc<Filling>,
+    /// Words that say the same.
+    pub alike: Arc<Alike>,
     pronouns: bool,
     /// Names by their last words, which stand for them behind an article.
     pub heads: BTreeMap<String, String>,
+    /// What the actions are about, each by the first name that it holds: what a pronoun may stand for.
+    pub topics: BTreeSet<String>,
     debts: BTreeMap<Term, (Mask, Mask)>,
     /// Pairs of masks: what sets the first is said with the second or behind it.
     pub closed: Vec<(Mask, Mask)>,
@@ -469,7 +457,7 @@ impl Ground {
     /// A bit of its own, beyond those of the actions.
     pub fn bit(&mut self) -> Mask {
         self.free += 1;
-        1 << self.free.min(127)
+        1 << self.free.min(124)
     }
 
     /// Pairs of bits: behind what sets the first, the next thing said must set the second.
@@ -576,5 +564,5 @@ impl Ground {
 }
 
 fn spoken(words: Phrase) -> Piece {
-    Piece::Seq(words.into_iter().map(|w| if w == words::PAUSE { Piece::Pause } else { Piece::Word(w) }).collect(), Fill::Tight)
+    Piece::Seq(words.into_iter().map(|w| if w == words::PAUSE { Piece::Pause } else { Piece::Exact(w) }).collect(), Fill::Tight)
 }

@@ -35,8 +35,10 @@ pub enum Piece {
     Bag(Vec<Piece>, Arc<Among>),
     /// One of these.
     Alt(Vec<Piece>),
-    /// A word.
+    /// A word, or one that says the same.
     Word(String),
+    /// This very word: of a name, a number, a sentence of the template.
+    Exact(String),
     /// A sign that parts clauses, or nothing.
     Pause,
     /// A part by its place, or a list of such parts with the word before the last.

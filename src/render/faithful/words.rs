@@ -162,6 +162,11 @@ pub fn fits(wanted: &str, token: &str) -> bool {
     wanted == token || (token == "'s" && matches!(wanted, "is" | "has"))
 }
 
+/// The words that a phrase may ask for where this token stands.
+pub fn firsts(token: &str) -> impl Iterator<Item = &str> {
+    [token].into_iter().chain(["is", "has"].into_iter().filter(move |w| *w != token && fits(w, token)))
+}
+
 /// A number below a million in words.
 fn spelled(n: usize) -> String {
     let rest = |n: usize, and: &str| if n == 0 { String::new() } else { format!(" {and}{}", spelled(n)) };
@@ -259,6 +264,10 @@ pub fn hours(hour: i64) -> Vec<Phrase> {
             out.push([bare.clone(), tokens(behind)].concat());
             out.push([bare.clone(), tokens("o'clock"), tokens(behind)].concat());
         }
+    }
+    // Nobody is seen at two at night.
+    if (13..=18).contains(&hour) {
+        out.extend(numerals(short));
     }
     if hour == 12 {
         out.push(tokens("noon"));
