@@ -9,7 +9,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use super::data::Does;
-use super::grammar::{Fill, Program, Step, sign};
+use super::grammar::{Program, Step, sign};
 use super::knowledge::Knowledge;
 use super::model::{Model, RoleGrammar};
 use super::phrase::{Np, Phrases};
@@ -98,9 +98,8 @@ pub struct Chart<'a> {
     role_mask: u64,
     present: u64,
     signs: Vec<(u64, u64)>,
-    /// What was found before: where classes end, and what fills slots.
+    /// Where classes end, as far as it was asked for.
     classes: FxHashMap<(u16, usize), Arc<[(usize, f32)]>>,
-    filled: FxHashMap<(Fill, usize), Arc<[Filling]>>,
 }
 
 const EDGE_COST: f32 = 0.5;
@@ -141,7 +140,6 @@ impl<'a> Chart<'a> {
             present,
             signs: vec![],
             classes: FxHashMap::default(),
-            filled: FxHashMap::default(),
         };
         chart.find_signs();
         chart.find_values();
@@ -382,10 +380,9 @@ impl<'a> Chart<'a> {
                 }
             }
             Step::Slot { var, fill, list } => {
-                for (end, s, bind) in self.fillings(fill, at).iter() {
-                    let end = *end;
+                for (end, s, bind) in self.fills(fill, at) {
                     let mut binds = t.binds.clone();
-                    binds.push((*var, bind.clone()));
+                    binds.push((*var, bind));
                     let next = Thread { pc: t.pc + 1, at: end, score: score + s, binds, listing: false };
                     if *list && next.binds.len() < 12 {
                         for (after, worth) in self.separators(end) {

@@ -36,7 +36,7 @@ pub enum Step {
 }
 
 /// What a slot may hold.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Fill {
     /// A known name of one of the sorts in the mask; by reference too if `reference`.
     Name {

@@ -1,7 +1,5 @@
 //! What may fill a slot of a pattern: noun phrases, values, numbers, free words.
 
-use std::sync::Arc;
-
 use super::{Bind, Chart, Filling};
 use crate::term::Term;
 use crate::understand::embedded::grammar::Fill;
@@ -9,17 +7,8 @@ use crate::understand::embedded::phrase::{Article, Head};
 use crate::understand::embedded::text::Kind;
 
 impl Chart<'_> {
-    /// What fills a slot at a token; many patterns ask the same.
-    pub(super) fn fillings(&mut self, fill: &Fill, at: usize) -> Arc<[Filling]> {
-        if let Some(known) = self.filled.get(&(fill.clone(), at)) {
-            return known.clone();
-        }
-        let found: Arc<[Filling]> = self.fills(fill, at).into();
-        self.filled.insert((fill.clone(), at), found.clone());
-        found
-    }
-
-    fn fills(&self, fill: &Fill, at: usize) -> Vec<Filling> {
+    /// What fills a slot at a token.
+    pub(super) fn fills(&self, fill: &Fill, at: usize) -> Vec<Filling> {
         match fill {
             Fill::Name { mask, reference } => {
                 let list = self.phrases_at.get(at).cloned().unwrap_or_default();
