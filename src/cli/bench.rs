@@ -48,6 +48,15 @@ pub struct Arguments {
     /// Turns a second; otherwise 60 % of the capacity, which is looked for first (service).
     #[arg(long)]
     rate: Option<f64>,
+    /// Processes of the service on one store, which must then be a database (service).
+    #[arg(long, default_value_t = 1)]
+    nodes: usize,
+    /// Sites that are spoken with (service).
+    #[arg(long, default_value_t = 1)]
+    sites: usize,
+    /// What is started as a process of the service, such as a script that gives it fewer processors; otherwise this program (service).
+    #[arg(long, value_name = "FILE")]
+    program: Option<std::path::PathBuf>,
     /// Listen by a model that takes so many milliseconds (service).
     #[arg(long, value_name = "MILLISECONDS")]
     model_ms: Option<u64>,
@@ -214,13 +223,17 @@ fn service(a: &Arguments) -> Result<bool, Failure> {
     if lines.is_empty() {
         return Err(Failure::Other("the domain's sample conversation says nothing in a role that is for anybody".to_owned()));
     }
+    if a.nodes > 1 && a.place.store == ":memory:" {
+        return Err(Failure::Other("each process would have a store in memory of its own: give --store an address".to_owned()));
+    }
     let how = a.place.reasoner.to_possible_value().map(|v| v.get_name().to_owned()).unwrap_or_default();
     let audit = a.place.audit.to_string();
     let arguments = ["--domain", &engine.domain().ontology.domain, "--store", &a.place.store, "--reasoner", &how, "--audit", &audit].map(str::to_owned);
     let load = crate::eval::service::Load {
-        program: std::env::current_exe()?,
+        program: a.program.clone().map_or_else(std::env::current_exe, Ok)?,
         arguments: arguments.to_vec(),
-        site: "bench".to_owned(),
+        nodes: a.nodes,
+        sites: a.sites,
         sessions: a.sessions,
         turns: a.turns,
         rate: a.rate,

@@ -1,10 +1,12 @@
-//! How the service does under load: a process of it, turns that arrive when they are due whatever became of those before (an open loop),
+//! How the service does under load: one process of it or several on one database, turns that arrive when they are due whatever became of those before (an open loop),
 //! and beside it, in the same run, a handler that does nothing.
 //!
 //! A turn's time is counted from when it was due, not from when it was sent, so that a service that stands still is seen to.
 
+mod processors;
+
 use std::io::{BufRead, BufReader, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,6 +19,8 @@ use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
 use super::instant;
+pub use processors::Processors;
+use processors::Ticks;
 
 /// Times are kept in microseconds, to three digits, up to an hour.
 const LONGEST: u64 = 3_600_000_000;
@@ -36,8 +40,10 @@ pub struct Load {
     pub program: PathBuf,
     /// Its arguments after `serve`: domain, store, reasoner.
     pub arguments: Vec<String>,
-    /// The site that is spoken with.
-    pub site: String,
+    /// How many processes of it share its store; turns go to them one after the other.
+    pub nodes: usize,
+    /// How many sites are spoken with.
+    pub sites: usize,
     /// Conversations at once.
     pub sessions: usize,
     /// Turns in the open loop.
@@ -70,8 +76,12 @@ pub struct Times {
 pub struct Measured {
     /// Conversations at once.
     pub sessions: usize,
+    /// Processes of the service.
+    pub nodes: usize,
     /// Turns a second that it takes when it is always busy.
     pub capacity: Option<f64>,
+    /// Who has the processors meanwhile.
+    pub processors: Option<Processors>,
     /// Turns a second that were sent.
     pub rate: f64,
     /// Turns from when they were due until their reply was there.
@@ -80,12 +90,46 @@ pub struct Measured {
     pub errors: Vec<(String, usize)>,
     /// The handler that does nothing, at the same rate by the same client.
     pub empty: Times,
-    /// Memory of the service's process in KiB: without sessions, with all of them open, at its highest.
+    /// Memory of the service's processes in KiB: without sessions, with all of them open, at its highest.
     pub memory_kib: [u64; 3],
     /// KiB that a session takes.
     pub kib_a_session: f64,
     /// All conversations take a turn at the same moment: from then until each had its reply.
     pub all_at_once: Option<Times>,
+}
+
+/// The processes of the service.
+struct Nodes {
+    all: Vec<Service>,
+    /// The key that they sign tokens with, where they share one.
+    tokens: Option<PathBuf>,
+}
+
+impl Nodes {
+    fn start(load: &Load) -> Result<Self, String> {
+        let tokens = (load.nodes > 1).then(|| std::env::temp_dir().join(format!("duologue-bench-{}.tokens", std::process::id())));
+        let mut nodes = Self { all: vec![], tokens };
+        for _ in 0..load.nodes.max(1) {
+            let node = Service::start(load, nodes.tokens.as_deref())?;
+            nodes.all.push(node);
+        }
+        Ok(nodes)
+    }
+
+    fn memory(&self, line: &str) -> u64 {
+        self.all.iter().map(|node| node.memory(line)).sum()
+    }
+
+    fn ticks(&self) -> Option<Ticks> {
+        Ticks::now(self.all.iter().map(|node| node.child.id()))
+    }
+}
+
+impl Drop for Nodes {
+    fn drop(&mut self) {
+        // The file may not have been made.
+        self.tokens.iter().for_each(|file| drop(std::fs::remove_file(file)));
+    }
 }
 
 /// A process of the service, ended with this value.
@@ -95,9 +139,15 @@ struct Service {
 }
 
 impl Service {
-    fn start(load: &Load) -> Result<Self, String> {
+    fn start(load: &Load, tokens: Option<&Path>) -> Result<Self, String> {
         let mut command = Command::new(&load.program);
-        command.args(["serve", "--address", "127.0.0.1:0", "--site", &load.site]).args(&load.arguments);
+        command.args(["serve", "--address", "127.0.0.1:0"]).args(&load.arguments);
+        for n in 0..load.sites.max(1) {
+            command.arg("--site").arg(site(n));
+        }
+        if let Some(tokens) = tokens {
+            command.arg("--tokens").arg(tokens);
+        }
         command.env_remove("DUOLOGUE_MODEL").env_remove("DUOLOGUE_MODEL_CONFIG");
         let mut config = String::new();
         if let Some(delay) = load.model {
@@ -134,6 +184,11 @@ impl Drop for Service {
     }
 }
 
+/// The name of a site.
+fn site(n: usize) -> String {
+    format!("bench-{n}")
+}
+
 /// A conversation: its token, and how many turns it took.
 struct Talk {
     path: String,
@@ -143,19 +198,24 @@ struct Talk {
 
 struct Client {
     http: reqwest::Client,
-    address: String,
-    site: String,
+    addresses: Vec<String>,
+    sites: usize,
     lines: Vec<String>,
     talks: Vec<Mutex<Option<Talk>>>,
 }
 
 impl Client {
-    async fn open(&self) -> Result<Talk, String> {
-        let answer = self.http.post(format!("{}/v1/sites/{}/sessions", self.address, self.site)).json(&json!({})).send().await.map_err(|e| e.to_string())?;
+    fn address(&self, at: usize) -> &str {
+        self.addresses.get(at % self.addresses.len().max(1)).map(String::as_str).unwrap_or_default()
+    }
+
+    async fn open(&self, at: usize) -> Result<Talk, String> {
+        let to = format!("{}/v1/sites/{}/sessions", self.address(at), site(at % self.sites));
+        let answer = self.http.post(to).json(&json!({})).send().await.map_err(|e| e.to_string())?;
         let status = answer.status();
         let opened: Value = answer.json().await.map_err(|e| e.to_string())?;
         let text = |name: &str| opened.get(name).and_then(Value::as_str).map(str::to_owned).ok_or_else(|| format!("{status}: {opened}"));
-        Ok(Talk { path: format!("{}/v1/sessions/{}/turns", self.address, text("session")?), token: text("token")?, turns: 0 })
+        Ok(Talk { path: format!("/v1/sessions/{}/turns", text("session")?), token: text("token")?, turns: 0 })
     }
 
     /// The next turn of a conversation; one that ended is followed by a new one.
@@ -164,10 +224,11 @@ impl Client {
         let mut place = place.lock().await;
         let mut talk = match place.take() {
             Some(talk) => talk,
-            None => self.open().await?,
+            None => self.open(at).await?,
         };
         let said = self.lines.get((at + talk.turns) % self.lines.len().max(1)).map(String::as_str).unwrap_or_default();
-        let sent = self.http.post(&talk.path).bearer_auth(&talk.token).json(&json!({ "text": said, "request": format!("{at}-{}", talk.turns) }));
+        let to = format!("{}{}", self.address(at + talk.turns), talk.path);
+        let sent = self.http.post(to).bearer_auth(&talk.token).json(&json!({ "text": said, "request": format!("{at}-{}", talk.turns) }));
         talk.turns += 1;
         let answer = sent.send().await.map_err(|e| if e.is_timeout() { "timed out".to_owned() } else { e.to_string() })?;
         let status = answer.status();
@@ -184,35 +245,40 @@ impl Client {
 
 /// Measures.
 pub async fn measure(load: &Load, progress: &mut dyn FnMut(&str)) -> Result<Measured, String> {
-    let service = Service::start(load)?;
+    let nodes = Nodes::start(load)?;
     // rustls is built without a default provider; whoever comes first installs one.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let http = reqwest::Client::builder().timeout(Duration::from_secs(120)).pool_max_idle_per_host(load.sessions).build().map_err(|e| e.to_string())?;
     let talks = (0..load.sessions.max(1)).map(|_| Mutex::new(None)).collect();
-    let client = Arc::new(Client { http: http.clone(), address: service.address.clone(), site: load.site.clone(), lines: load.lines.clone(), talks });
+    let addresses = nodes.all.iter().map(|node| node.address.clone()).collect();
+    let client = Arc::new(Client { http: http.clone(), addresses, sites: load.sites.max(1), lines: load.lines.clone(), talks });
     // What is loaded once is no session's.
     let first = Instant::now();
-    client.turn(0).await?;
+    for at in 0..nodes.all.len() {
+        client.turn(at).await?;
+    }
     progress(&format!("first turn after {:.1} s", first.elapsed().as_secs_f64()));
-    let before = service.memory("VmRSS:");
-    let numbers: Vec<usize> = (1..load.sessions).collect();
+    let before = nodes.memory("VmRSS:");
+    let numbers: Vec<usize> = (nodes.all.len()..load.sessions).collect();
     for some in numbers.chunks(OPENING) {
         for done in join_all(some.iter().map(|at| client.turn(*at))).await {
             done?;
         }
     }
-    let open = service.memory("VmRSS:");
+    let open = nodes.memory("VmRSS:");
     progress(&format!("{} sessions have taken a turn", load.sessions));
-    let (all_at_once, capacity) = match load.model {
-        Some(_) => (Some(at_once(&client, load.sessions).await?), None),
-        None if load.rate.is_some() => (None, None),
+    let (all_at_once, capacity, processors) = match load.model {
+        Some(_) => (Some(at_once(&client, load.sessions).await?), None, None),
+        None if load.rate.is_some() => (None, None, None),
         None => {
             // An order that has just begun is decided faster than one that everything has been said of.
             progress("every session hears every line once");
             let all = load.sessions * load.lines.len();
             busy(&client, move |sent, _| sent < all).await?;
             progress(&format!("looking for the capacity for {} s", LOOKING.as_secs()));
-            (None, Some(busy(&client, |_, since| since < LOOKING).await?))
+            let before = nodes.ticks();
+            let capacity = busy(&client, |_, since| since < LOOKING).await?;
+            (None, Some(capacity), before.zip(nodes.ticks()).map(|(before, after)| after.since(&before)))
         }
     };
     let rate = load.rate.or(capacity.map(|c| c * 0.6)).unwrap_or(100.0).max(0.1);
@@ -225,9 +291,9 @@ pub async fn measure(load: &Load, progress: &mut dyn FnMut(&str)) -> Result<Meas
     let (turns, errors) = open_loop(load.turns, rate, progress, send).await?;
     progress("the same client against a handler that does nothing");
     let empty = empty(&http, load.turns.min(10_000), rate).await?;
-    let memory_kib = [before, open, service.memory("VmHWM:")];
+    let memory_kib = [before, open, nodes.memory("VmHWM:")];
     let kib_a_session = open.saturating_sub(before) as f64 / load.sessions.max(1) as f64;
-    Ok(Measured { sessions: load.sessions, capacity, rate, turns, errors, empty, memory_kib, kib_a_session, all_at_once })
+    Ok(Measured { sessions: load.sessions, nodes: nodes.all.len(), capacity, processors, rate, turns, errors, empty, memory_kib, kib_a_session, all_at_once })
 }
 
 /// Turns a second when the next one is sent as soon as one is answered, while there are more to send.
@@ -327,7 +393,14 @@ impl std::fmt::Display for Times {
 impl std::fmt::Display for Measured {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         if let Some(capacity) = self.capacity {
-            writeln!(f, "capacity      {capacity:.0} turns a second")?;
+            writeln!(
+                f,
+                "capacity      {capacity:.0} turns a second, {} of the service",
+                if self.nodes == 1 { "1 process".to_owned() } else { format!("{} processes", self.nodes) }
+            )?;
+        }
+        if let Some(processors) = &self.processors {
+            writeln!(f, "processors    {processors}")?;
         }
         if let Some(times) = &self.all_at_once {
             writeln!(f, "all at once   {} sessions: {times}", self.sessions)?;
