@@ -107,6 +107,9 @@ impl Default for Config {
     }
 }
 
+/// One deciding thread in so many may take turns of the past again, which takes the longer the more a site has heard; the others are for turns.
+const PAST: usize = 4;
+
 /// The service at work.
 pub struct Service {
     engine: Arc<Engine>,
@@ -123,6 +126,7 @@ pub struct Service {
     under_way: UnderWay,
     deciding: Deciding,
     waiting: Arc<Semaphore>,
+    past: Semaphore,
     stopping: watch::Sender<bool>,
 }
 
@@ -144,6 +148,7 @@ impl Service {
             under_way: UnderWay::default(),
             deciding: Deciding(Some(threads)),
             waiting: Arc::new(Semaphore::new(config.queue)),
+            past: Semaphore::new((config.threads / PAST).max(1)),
             stopping: watch::channel(false).0,
             config,
         }))
@@ -180,6 +185,16 @@ impl Service {
     async fn work<T: Send + 'static>(self: &Arc<Self>, work: impl FnOnce(&Arc<Self>) -> T + Send + 'static) -> Result<T, ApiError> {
         let service = self.clone();
         self.begin(async move { work(&service) }).await
+    }
+}
+
+impl Service {
+    /// Work that takes a turn of the past again. A conversation has as many of it under way as it may have turns.
+    async fn look_back<T: Send + 'static>(self: &Arc<Self>, session: &str, work: impl FnOnce(&Arc<Self>) -> T + Send + 'static) -> Result<T, ApiError> {
+        let crowded = || ApiError { message: "too many questions about this session are under way".to_owned(), ..ApiError::busy() };
+        let _one = self.under_way.enter(&format!("past {session}"), self.config.session_queue).ok_or_else(crowded)?;
+        let _may = self.past.acquire().await.map_err(|_| ApiError::busy())?;
+        self.work(work).await
     }
 }
 
@@ -258,7 +273,9 @@ pub async fn serve(service: Arc<Service>, ready: impl FnOnce(SocketAddr), stop: 
         stop.await;
         service.stopping.send_replace(true);
     };
-    let finished = listen::listen(listener, app, connections, stop).await;
+    // Behind a proxy all connections come from it.
+    let counted = (!service.config.proxy).then_some(service.config.rates);
+    let finished = listen::listen(listener, app, connections, counted, stop).await;
     // Turns whose senders hung up are under way, too.
     let all = u32::try_from(service.config.queue).unwrap_or(u32::MAX);
     let idle = tokio::time::timeout(connections.drain, service.waiting.acquire_many(all)).await.is_ok();

@@ -33,7 +33,7 @@ impl Service {
         explain: bool,
         question: impl FnOnce(&Engine, &SessionKey, &TurnRecord) -> Result<T, ApiError> + Send + 'static,
     ) -> Result<T, ApiError> {
-        self.work(move |service| {
+        self.look_back(&id.clone(), move |service| {
             let place = service.place(&bearer, &id)?;
             service.ask_place(&place, turn, explain, question)
         })

@@ -48,6 +48,11 @@ impl Rates {
         };
         Self { bearer: rate(1.0), address: rate(2.5), loopback: false }
     }
+
+    /// Whether this address is counted.
+    pub(super) fn counts(&self, address: IpAddr) -> bool {
+        self.loopback || !address.is_loopback()
+    }
 }
 
 impl Default for Rates {
@@ -67,7 +72,12 @@ pub struct Sender {
 impl Sender {
     /// The same sender, told by a token that did not come in the usual header.
     pub fn with(self, token: &str) -> Self {
-        Self { bearer: Some(super::access::hash(&format!("Bearer {token}"))), ..self }
+        Self { bearer: Some(super::access::hash(token)), ..self }
+    }
+
+    /// The token's share alone: the address's was taken at the edge.
+    pub fn only(token: &str) -> Self {
+        Self { address: None, bearer: Some(super::access::hash(token)) }
     }
 }
 
@@ -136,8 +146,9 @@ async fn through(service: &Service, request: Request) -> Result<Option<Request>,
     let peer = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|c| c.0.ip());
     named(config, request.headers())?;
     let address = sender(config, request.headers(), peer);
-    let bearer = request.headers().get(header::AUTHORIZATION).and_then(|v| v.to_str().ok()).map(super::access::hash);
-    let from = Sender { address: address.filter(|a| config.rates.loopback || !a.is_loopback()), bearer };
+    // Told by the token itself, however its header is written.
+    let bearer = super::access::token_of(request.headers()).ok().flatten().map(super::access::hash);
+    let from = Sender { address: address.filter(|a| config.rates.counts(*a)), bearer };
     service.afford(&from)?;
     own_origin(config, request.headers())?;
     if request.method() == Method::OPTIONS {

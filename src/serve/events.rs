@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::extract::{Path, State};
+use axum::http::HeaderMap;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::{StreamExt, stream};
@@ -11,7 +12,7 @@ use serde_json::{Value, json};
 use tokio::sync::broadcast::{self, error::RecvError};
 
 use super::Service;
-use super::access::Bearer;
+use super::access::{Bearer, token_of};
 use super::error::ApiError;
 use super::turns::event;
 use crate::facts::{Change, Moved};
@@ -20,6 +21,8 @@ use crate::turn::TurnRecord;
 
 /// How many events wait for a slow reader; one that falls behind is told so and reads the facts again.
 const BACKLOG: usize = 256;
+/// How many times as many streams as a session's token an operator's may have.
+const SCREENS: usize = 8;
 
 /// Something that happened.
 #[derive(Clone, Debug)]
@@ -91,27 +94,33 @@ pub async fn hear(service: Arc<Service>) {
     }
 }
 
-/// A stream of what happens at a site.
-pub async fn events(State(service): State<Arc<Service>>, bearer: Bearer, Path(site): Path<String>) -> Result<Response, ApiError> {
+/// A stream of what happens at a site; it ends when its token does.
+pub async fn events(State(service): State<Arc<Service>>, bearer: Bearer, headers: HeaderMap, Path(site): Path<String>) -> Result<Response, ApiError> {
     bearer.of_site(&site)?;
-    let (own, all) = match &bearer {
-        Bearer::Speaker(c) => (c.session.clone(), false),
-        _ => (String::new(), bearer.observes()),
+    let token = token_of(&headers)?.unwrap_or_default().to_owned();
+    // A token of an operator may stand on many screens.
+    let (own, all, most) = match &bearer {
+        Bearer::Speaker(c) => (c.session.clone(), false, service.config.session_queue),
+        _ => (String::new(), bearer.observes(), SCREENS * service.config.session_queue),
     };
     service.serves(&site)?;
+    let crowded = || ApiError { message: "too many streams of this token are open".to_owned(), ..ApiError::busy() };
+    let one = service.under_way.enter(&format!("stream {}", super::access::hash(&token)), most).ok_or_else(crowded)?;
     let receiver = service.events.of(&site).subscribe();
     let sees = move |h: &Happened| h.public || all || h.session == own;
     let first = stream::iter([event("hello", &json!({ "site": site }))]);
     let stopped = service.stopped();
-    let rest = stream::unfold((receiver, sees), |(mut receiver, sees)| async move {
+    let holds = move || service.keys.bearer(&token, service.now()).is_ok();
+    let rest = stream::unfold((receiver, sees, holds, one), |(mut receiver, sees, holds, one)| async move {
         loop {
             let told: Result<Event, _> = match receiver.recv().await {
+                _ if !holds() => return None,
                 Ok(h) if sees(&h) => event(h.name, &h.data),
                 Ok(_) => continue,
                 Err(RecvError::Lagged(missed)) => event("missed", &json!({ "events": missed })),
                 Err(RecvError::Closed) => return None,
             };
-            return Some((told, (receiver, sees)));
+            return Some((told, (receiver, sees, holds, one)));
         }
     });
     Ok(Sse::new(first.chain(rest).take_until(stopped)).keep_alive(KeepAlive::default()).into_response())

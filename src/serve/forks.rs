@@ -59,7 +59,7 @@ pub async fn fork(State(service): State<Arc<Service>>, bearer: Bearer, Path(id):
     }
     let Fork { turn } = body(&bytes)?;
     let opened = service
-        .work(move |service| {
+        .look_back(&id.clone(), move |service| {
             let place = service.place(&bearer, &id)?;
             let turns = place.turns()?;
             let Some(entry) = turns.iter().find(|e| e.turn().is_some_and(|t| t.turn == turn)) else {

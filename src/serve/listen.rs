@@ -16,6 +16,14 @@ use tokio::net::TcpListener;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tower::ServiceExt;
 
+use super::edge::Rates;
+use super::limits::{UnderWay, Underway};
+
+/// Of the connections there may be at once, an address may have one in so many.
+const SHARE: usize = 4;
+/// What it is told when it wants more.
+const CROWDED: &[u8] = b"HTTP/1.1 429 Too Many Requests\r\nretry-after: 1\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
+
 /// What connections may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Connections {
@@ -31,7 +39,7 @@ pub struct Connections {
 
 /// One of the connections there may be at once. A request that outlives its connection's protocol keeps it.
 #[derive(Clone)]
-pub struct Held(#[expect(dead_code, reason = "it counts while it is there")] Arc<OwnedSemaphorePermit>);
+pub struct Held(#[expect(dead_code, reason = "they count while they are there")] Arc<(OwnedSemaphorePermit, Option<Underway>)>);
 
 impl Default for Connections {
     fn default() -> Self {
@@ -39,17 +47,18 @@ impl Default for Connections {
     }
 }
 
-/// Accepts until `stop`; then running requests have their time to finish. Whether they did.
-pub async fn listen(listener: TcpListener, app: Router, limits: Connections, stop: impl Future<Output = ()>) -> bool {
+/// Accepts until `stop`; then running requests have their time to finish. Whether they did. Of addresses that count none has all connections.
+pub async fn listen(listener: TcpListener, app: Router, limits: Connections, counted: Option<Rates>, stop: impl Future<Output = ()>) -> bool {
+    let (addresses, share) = (UnderWay::default(), (limits.most / SHARE).max(1));
     let permits = Arc::new(Semaphore::new(limits.most));
     let stopping = watch::Sender::new(false);
     let mut stop = pin!(stop);
     loop {
         let next = async {
             let permit = permits.clone().acquire_owned().await.ok()?;
-            Some((Held(Arc::new(permit)), listener.accept().await))
+            Some((permit, listener.accept().await))
         };
-        let (held, accepted) = match select(pin!(next), stop.as_mut()).await {
+        let (permit, accepted) = match select(pin!(next), stop.as_mut()).await {
             Either::Left((Some(next), _)) => next,
             _ => break,
         };
@@ -62,6 +71,18 @@ pub async fn listen(listener: TcpListener, app: Router, limits: Connections, sto
                 continue;
             }
         };
+        let of_address = match counted.filter(|rates| rates.counts(peer.ip())) {
+            None => None,
+            Some(_) => match addresses.enter(&peer.ip().to_string(), share) {
+                Some(one) => Some(one),
+                None => {
+                    // It may have gone by now.
+                    let _ = stream.try_write(CROWDED);
+                    continue;
+                }
+            },
+        };
+        let held = Held(Arc::new((permit, of_address)));
         let (app, of_requests) = (app.clone(), held.clone());
         let service = service_fn(move |request: hyper::Request<hyper::body::Incoming>| {
             let mut request = request.map(Body::new);

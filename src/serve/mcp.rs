@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use super::Service;
 use super::access::Bearer;
+use super::edge::Sender;
 use super::error::ApiError;
 use super::sessions::Place;
 use super::turns::{Say, Words, header_of};
@@ -93,8 +94,9 @@ impl Service {
             return Ok((text(&turn, "/text").unwrap_or_default().to_owned(), turn));
         }
         let (turn, scope) = (message.pointer("/params/arguments/turn").and_then(Value::as_u64), text(message, "/params/arguments/scope").map(str::to_owned));
-        let (observes, name) = (bearer.observes(), name.to_owned());
-        let value = self.work(move |service| read(service, &place, &name, turn, scope.as_deref(), observes)).await??;
+        let (observes, back, name, of) = (bearer.observes(), name == "why", name.to_owned(), place.key.session.to_string());
+        let read = move |service: &Arc<Self>| read(service, &place, &name, turn, scope.as_deref(), observes);
+        let value = if back { self.look_back(&of, read).await?? } else { self.work(read).await?? };
         Ok((value.to_string(), value))
     }
 }
@@ -119,8 +121,13 @@ pub async fn post(State(service): State<Arc<Service>>, bearer: Bearer, headers: 
     let session = header_of(&headers, SESSION);
     let mut opened = None;
     let bearer = match (bearer, &session) {
-        // Who does not know its session any more is told to begin anew: 404, as the protocol has it.
-        (Bearer::Nobody, Some(token)) => service.keys.bearer(token, service.now()).map_err(|e| ApiError { status: StatusCode::NOT_FOUND, ..e })?,
+        // Who does not know its session any more is told to begin anew: 404, as the protocol has it. An operator's token is no session.
+        (Bearer::Nobody, Some(token)) => {
+            service.afford(&Sender::only(token))?;
+            let of = service.keys.bearer(token, service.now());
+            let of = of.and_then(|of| if matches!(of, Bearer::Speaker(_)) { Ok(of) } else { Err(ApiError::unauthorised("this is no session")) });
+            of.map_err(|e| ApiError { status: StatusCode::NOT_FOUND, ..e })?
+        }
         (Bearer::Nobody, None) if text(&message, "/method") == Some("initialize") => {
             let role = service.open_roles().first().cloned().ok_or_else(|| ApiError::unauthorised("no role of this domain is open to anybody"))?;
             let site = service.config.sites.first().cloned().unwrap_or_default();

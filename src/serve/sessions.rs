@@ -19,6 +19,7 @@ use crate::turn::record::{from_entry, provenance_text};
 use crate::turn::{Engine, TurnRecord};
 
 /// A conversation that a bearer has to do with.
+#[derive(Clone)]
 pub struct Place {
     /// The engine that it is held on: the service's, or a branch of its own.
     pub engine: Arc<Engine>,

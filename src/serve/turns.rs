@@ -76,13 +76,9 @@ pub(super) fn header_of(headers: &HeaderMap, name: &str) -> Option<String> {
 }
 
 /// A turn as it is answered.
-fn answer(service: &Service, place: &Place, record: &TurnRecord, why: bool, millis: u128) -> Value {
+fn answer(place: &Place, record: &TurnRecord, millis: u128) -> Value {
     let mut out = shown(record, &place.engine, false);
     if let Some(map) = out.as_object_mut() {
-        if why {
-            let proofs = service.proofs(place, record.turn).ok().and_then(|is| is.get("why").cloned());
-            map.insert("why".into(), proofs.unwrap_or_else(|| json!([])));
-        }
         map.insert("turn".into(), record.turn.into());
         map.insert("session".into(), record.session.clone().into());
         map.insert("ended".into(), json!(record.ended));
@@ -99,9 +95,9 @@ impl Service {
         let crowded = || ApiError { message: "too many turns of this session are under way".to_owned(), ..ApiError::busy() };
         let queued = self.under_way.enter(&place.key.session, self.config.session_queue).ok_or_else(crowded)?;
         let began = Instant::now();
-        let service = self.clone();
+        let (service, asked) = (self.clone(), say.why.then(|| place.clone()));
         let taken = self.begin(async move {
-            let Say { words, request, why } = say;
+            let Say { words, request, .. } = say;
             let said = match &words {
                 Words::Text(text) => Said::Text(text),
                 Words::Predicates(list) => Said::Predicates(list),
@@ -122,14 +118,21 @@ impl Service {
             }
             drop(queued);
             record.map(|r| {
-                let mut out = answer(&service, &place, &r, why, began.elapsed().as_millis());
+                let mut out = answer(&place, &r, began.elapsed().as_millis());
                 if let Some(map) = out.as_object_mut() {
                     map.insert("times".into(), json!(times));
                 }
                 out
             })
         });
-        Ok(taken.await??)
+        let mut out = taken.await??;
+        if let (Some(place), Some(turn)) = (asked, out.get("turn").and_then(Value::as_u64)) {
+            // The turn is taken, whether its proofs can be had now or not.
+            let proofs = self.look_back(&place.key.session.to_string(), move |service| service.proofs(&place, turn)).await.and_then(|proofs| proofs);
+            let why = proofs.ok().and_then(|proofs| proofs.get("why").cloned()).unwrap_or_else(|| json!([]));
+            out.as_object_mut().map(|out| out.insert("why".into(), why));
+        }
+        Ok(out)
     }
 
     /// The same as a stream of what is told of it.

@@ -8,6 +8,9 @@ use crate::domain::Domain;
 use crate::facts::{Cause, CommitRule, Entry, MemoryStore, Op, SessionKey, Store, TurnCommit};
 use crate::term::Atom;
 
+/// How many entries of a log are read at once.
+const PAGE: usize = 500;
+
 /// A site that relives its log.
 pub struct Replay {
     engine: Engine,
@@ -112,12 +115,10 @@ pub fn again(domain: &Domain, store: &dyn Store, site: &str, asked: &Entry, rule
     let began = record.began();
     let own = |e: &Entry| e.turn().is_some_and(|t| *t.session == *record.session && t.epoch == record.epoch && t.turn >= began);
     let mut replay = Replay::new(domain, site, rule, options);
-    for entry in before(store, site, asked.seq)? {
-        match own(&entry) {
-            true => drop(replay.take(&entry)?),
-            false => replay.pass(&entry, &record.session)?,
-        }
-    }
+    each_before(store, site, asked.seq, |entry| match own(entry) {
+        true => replay.take(entry).map(|_| ()),
+        false => replay.pass(entry, &record.session),
+    })?;
     let detail = "what was said in it was forgotten (`duologue store prune`); what it changed for others is kept".to_owned();
     let taken = replay.take(asked)?.ok_or_else(|| TurnError::BrokenRecord { session: record.session.into(), turn: record.turn, detail })?;
     Ok((replay, taken))
@@ -126,22 +127,22 @@ pub fn again(domain: &Domain, store: &dyn Store, site: &str, asked: &Entry, rule
 /// A site as it was after an entry of its log, in memory, for turns that it never hears of. Only the records of session `whose` come along.
 pub fn branch(domain: &Domain, store: &dyn Store, site: &str, after: &Entry, whose: &str, rule: CommitRule, options: Options) -> Result<Engine, TurnError> {
     let mut replay = Replay::new(domain, site, rule, options);
-    for entry in before(store, site, after.seq)?.iter().chain([after]) {
-        replay.pass(entry, whose)?;
-    }
+    each_before(store, site, after.seq, |entry| replay.pass(entry, whose))?;
+    replay.pass(after, whose)?;
     Ok(replay.engine)
 }
 
-/// The entries of a site's log before one, in order.
-fn before(store: &dyn Store, site: &str, seq: u64) -> Result<Vec<Entry>, TurnError> {
-    let mut entries: Vec<Entry> = vec![];
+/// Does something with the entries of a site's log before one, in order; a page of them is in memory at a time.
+fn each_before(store: &dyn Store, site: &str, seq: u64, mut what: impl FnMut(&Entry) -> Result<(), TurnError>) -> Result<(), TurnError> {
+    let mut after = 0;
     loop {
-        let after = entries.last().map_or(0, |e| e.seq);
-        let more = store.log(site, after, 500)?;
-        let full = more.len() == 500;
-        entries.extend(more.into_iter().take_while(|e| e.seq < seq));
-        if !full || entries.last().is_none_or(|e| e.seq + 1 >= seq) {
-            return Ok(entries);
+        let page = store.log(site, after, PAGE)?;
+        for entry in page.iter().take_while(|e| e.seq < seq) {
+            what(entry)?;
+        }
+        match page.last() {
+            Some(last) if page.len() == PAGE && last.seq + 1 < seq => after = last.seq,
+            _ => return Ok(()),
         }
     }
 }

@@ -146,6 +146,32 @@ async fn a_hostile_client_gets_nothing_and_a_clear_answer() {
     assert_eq!(before, after, "nothing of the other conversation, the menu or the shared facts has changed");
 }
 
+/// What a proxy may read as one request and the service as two: refused, and the line closed, before a second one is looked at.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_within_another_is_not_taken() {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    let all = bearers().await;
+    let head = format!("POST /v1/sites/main/sessions HTTP/1.1\r\nhost: {}\r\n", all.server.at);
+    let within = format!("GET /healthz HTTP/1.1\r\nhost: {}\r\n\r\n", all.server.at);
+    for odd in [
+        "content-length: 2\r\ncontent-length: 40\r\n\r\n{}",
+        "content-length: +2\r\n\r\n{}",
+        "content-length: 2, 40\r\n\r\n{}",
+        "transfer-encoding: xchunked\r\n\r\n0\r\n\r\n",
+        "transfer-encoding : chunked\r\n\r\n0\r\n\r\n",
+        "transfer-encoding: chunked, identity\r\n\r\n0\r\n\r\n",
+        "transfer-encoding: chunked\r\n\r\nfffffffffffffffff\r\n{}",
+        "x: a\0b\r\n\r\n",
+    ] {
+        let mut line = tokio::net::TcpStream::connect(all.server.at).await.unwrap();
+        line.write_all(format!("{head}{odd}{within}").as_bytes()).await.unwrap();
+        let mut told = vec![];
+        let ended = tokio::time::timeout(std::time::Duration::from_secs(20), line.read_to_end(&mut told)).await;
+        let told = String::from_utf8_lossy(&told).into_owned();
+        assert!(ended.is_ok() && told.starts_with("HTTP/1.1 4") && told.matches("HTTP/1.1").count() == 1, "{odd:?}: {told}");
+    }
+}
+
 /// What one site's manager says is nothing to another site, whatever is asked there.
 #[tokio::test(flavor = "multi_thread")]
 async fn no_fact_or_text_of_one_site_reaches_another() {

@@ -220,3 +220,82 @@ async fn tokens_are_kept_as_hashes_rotated_and_revoked_while_the_service_runs() 
         assert_eq!(server.send(Method::GET, &path, token, None).await.0, StatusCode::UNAUTHORIZED);
     }
 }
+
+/// A token has its share by what it is, not by how it is written or where it stands.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_has_one_share_however_it_is_sent() {
+    let some = Rate { per_second: 0.01, burst: 3.0 };
+    let rates = Rates { bearer: some, address: Rate { per_second: 100.0, burst: 1000.0 }, loopback: true };
+    let server = start_with(engine(), Config { rates, ..Config::default() }).await;
+    let (id, token) = server.open("main", "customer", "").await;
+    let url = format!("http://{}/v1/sessions/{id}", server.at);
+    let mut last = StatusCode::OK;
+    for written in ["Bearer ", "bearer ", "Bearer  ", "Bearer    "] {
+        last = server.client.get(&url).header("authorization", format!("{written}{token}")).send().await.unwrap().status();
+    }
+    assert_eq!(last, StatusCode::TOO_MANY_REQUESTS);
+    let (_, token) = server.open("main", "customer", "").await;
+    for _ in 0..4 {
+        let tools = server.client.post(format!("http://{}/mcp", server.at)).header("mcp-session-id", &token);
+        last = tools.body(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#).send().await.unwrap().status();
+    }
+    assert_eq!(last, StatusCode::TOO_MANY_REQUESTS);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_ends_with_its_token_and_a_token_has_but_so_many() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("tokens");
+    let (id, manager) = token(&Keys::open(&file).unwrap(), "main", true, 3_600_000);
+    let server = start_as(engine(), free(), Keys::open(&file).unwrap(), manager, String::new()).await;
+    let listen = |token: &str| server.client.get(format!("http://{}/v1/sites/main/events", server.at)).bearer_auth(token).send();
+    let watched = listen(&server.manager).await.unwrap();
+    let customer = server.open("main", "customer", "").await;
+    server.say(&customer, "a taco").await;
+    // Some file systems count modification times in hundredths.
+    tokio::time::sleep(Duration::from_millis(20)).await;
+    Keys::open(&file).unwrap().revoke(&id).unwrap();
+    server.say(&customer, "a burrito").await;
+    let seen = tokio::time::timeout(Duration::from_secs(10), watched.text()).await.expect("the stream goes on after its token ended").unwrap();
+    assert!(seen.contains("a taco") && !seen.contains("a burrito"), "{seen}");
+
+    let mut open = vec![];
+    for _ in 0..Config::default().session_queue {
+        open.push(listen(&customer.1).await.unwrap());
+    }
+    assert!(open.iter().all(|stream| stream.status() == StatusCode::OK));
+    assert_eq!(listen(&customer.1).await.unwrap().status(), StatusCode::TOO_MANY_REQUESTS);
+    drop(open);
+    // That a reader went away is seen when something is written to it.
+    server.say(&customer, "a pepsi").await;
+    let mut status = StatusCode::TOO_MANY_REQUESTS;
+    for _ in 0..100 {
+        status = listen(&customer.1).await.unwrap().status();
+        if status == StatusCode::OK {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    assert_eq!(status, StatusCode::OK, "streams that ended make room");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_address_has_a_share_of_the_connections() {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    let connections = duologue::serve::Connections { most: 8, ..Default::default() };
+    let rates = Rates { loopback: true, ..Rates::of(0) };
+    let server = start_with(engine(), Config { rates, connections, ..Config::default() }).await;
+    let ask = async || {
+        let mut line = tokio::net::TcpStream::connect(server.at).await.unwrap();
+        line.write_all(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n").await.unwrap();
+        let mut answer = [0; 12];
+        line.read_exact(&mut answer).await.unwrap();
+        (line, String::from_utf8_lossy(&answer).into_owned())
+    };
+    let (first, second) = (ask().await, ask().await);
+    assert_eq!((first.1.as_str(), second.1.as_str()), ("HTTP/1.1 200", "HTTP/1.1 200"));
+    assert_eq!(ask().await.1, "HTTP/1.1 429", "a quarter of eight are two");
+    drop(first);
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    assert_eq!(ask().await.1, "HTTP/1.1 200");
+}
