@@ -10,7 +10,7 @@ const BROWSER = process.env.CHROMIUM ?? ["/usr/bin/chromium", "/usr/bin/chromium
 
 /** A service in memory. */
 export async function service(...more) {
-  const child = spawn(BINARY, ["serve", "--demo", "--address", "127.0.0.1:0", ...more], { stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn(BINARY, ["serve", "--demo", ...(more.includes("--address") ? [] : ["--address", "127.0.0.1:0"]), ...more], { stdio: ["ignore", "pipe", "inherit"] });
   const lines = createInterface({ input: child.stdout });
   const address = await new Promise((done, failed) => {
     child.once("exit", (code) => failed(new Error(`the service ended with ${code}`)));
@@ -19,7 +19,7 @@ export async function service(...more) {
       if (found) done(found[1]);
     });
   });
-  return { address, url: address.split("#")[0], stop: () => child.kill() };
+  return { address, url: address.split("#")[0], stop: (signal) => child.kill(signal) };
 }
 
 /** The browser; nothing in it may reach out. */

@@ -1,6 +1,8 @@
 // The console in a real browser: what a manager, a customer, an author and a researcher do with it.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { mkdtempSync, readFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { browser, counts, eventually, say, service, shows, visitor } from "./console.mjs";
 
@@ -272,6 +274,33 @@ test("the pages may load nothing from elsewhere, and are kept until they change"
     assert.equal((await fetch(`${at.url}missing.js`)).status, 404);
   } finally {
     at.stop();
+  }
+});
+
+test("the service dies and comes back: what was said stays in the field, is taken once, and the conversation goes on", async () => {
+  const store = join(mkdtempSync(join(tmpdir(), "duologue-")), "shop.db");
+  const first = await service("--store", store);
+  const { page, context } = await visitor(chrome, first.address);
+  await say(page, "customer", "two soft tacos");
+  first.stop("SIGKILL");
+  await page.locator(".link.live").waitFor({ state: "detached" });
+  const field = page.getByLabel("Speak as the customer", { exact: true });
+  await field.fill("and a bean burrito");
+  await field.press("Enter");
+  await shows(page.locator(".toast.up"), /cannot be reached/);
+  await eventually(async () => assert.equal(await field.inputValue(), "and a bean burrito"));
+  const again = await service("--store", store, "--address", new URL(first.url).host);
+  try {
+    await page.locator(".link.live").waitFor();
+    await field.press("Enter");
+    await shows(talk(page, "customer"), /Bean Burrito/);
+    await page.reload();
+    await shows(ticket(page), /Soft Taco.*Bean Burrito/s);
+    await page.locator(".opened").waitFor();
+    assert.doesNotMatch(await page.locator(".opened").textContent(), /null|undefined|NaN/);
+  } finally {
+    await context.close();
+    again.stop();
   }
 });
 

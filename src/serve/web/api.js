@@ -22,7 +22,9 @@ export function api(base = "") {
     const token = asOperator ? operator() : tokens.get(session);
     if (token) headers.authorization = `Bearer ${token}`;
     if (body !== undefined) headers["content-type"] = "application/json";
-    const answer = await fetch(base + path, { method, headers, signal, body: body === undefined ? undefined : JSON.stringify(body) });
+    const answer = await fetch(base + path, { method, headers, signal, body: body === undefined ? undefined : JSON.stringify(body) }).catch((error) => {
+      throw error instanceof TypeError ? new Error("The service cannot be reached just now.") : error;
+    });
     if (answer.ok) return answer;
     const told = await answer.json().catch(() => ({}));
     throw Object.assign(new Error(told.error?.message ?? `${answer.status} ${answer.statusText}`), { status: answer.status });
@@ -66,7 +68,7 @@ export function api(base = "") {
         else if (event === "turn") turn = JSON.parse(data);
         else if (event === "error") throw new Error(JSON.parse(data).error?.message ?? data);
       }
-      if (!turn) throw new Error("the line broke before the reply was complete; what was said may have been taken");
+      if (!turn) throw new Error("The line broke before the reply was complete. Say it again: it is taken once.");
       return turn;
     },
     why: (session, turn) => json("GET", `${of(session)}/turns/${turn}/why`, { session }),

@@ -67,19 +67,23 @@ export function desk({ service, site, agent, roles, sees = roles[0] }) {
     });
   }
 
+  /** Says something; whether it was answered. What was not is said again under the same name, so that it is taken once. */
   async function say(role, text) {
     const lane = state.lanes[role];
-    if (lane.pending || !lane.session) return;
+    if (lane.pending || !lane.session) return false;
     now();
     change(() => {
       lane.pending = { text, reply: "" };
     });
-    const request = crypto.randomUUID?.() ?? `${Date.now()}-${Math.random()}`;
+    const again = lane.unanswered?.text === text && lane.unanswered.session === lane.session;
+    const request = again ? lane.unanswered.request : crypto.randomUUID?.() ?? `${Date.now()}-${Math.random()}`;
+    lane.unanswered = { text, session: lane.session, request };
     try {
       const answer = await service.say(lane.session, text, request, (sentence) =>
         change(() => {
           lane.pending = { text, reply: `${lane.pending?.reply ?? ""} ${sentence}`.trim() };
         }));
+      lane.unanswered = null;
       const turns = await service.history(lane.session);
       change((s) => {
         lane.pending = null;
@@ -94,6 +98,7 @@ export function desk({ service, site, agent, roles, sees = roles[0] }) {
       });
       toast(error.message);
     }
+    return !lane.unanswered;
   }
 
   function goTo(turn) {

@@ -32,7 +32,11 @@ export function lane(role, { title, greeting, examples, desk }) {
     if (!line) return;
     field.value = "";
     fit();
-    desk.say(role, line);
+    desk.say(role, line).then((answered) => {
+      if (answered || field.value) return;
+      field.value = line;
+      fit();
+    });
   };
   const restart = h("button", { type: "button", class: "quiet", onclick: () => desk.restart(role) }, "New conversation");
   const branch = h("p", { class: "branch", hidden: true });

@@ -58,7 +58,7 @@ function times(record) {
   const spent = phases.map((phase) => [phase, of(phase)]);
   const model = record.times?.model ?? 0;
   const total = record.times?.total ?? spent.reduce((sum, [, t]) => sum + t, 0);
-  if (!total) return null;
+  if (!total) return "";
   const widths = spent.filter(([, t]) => t > 0);
   const bar = h("div", { class: "spent", role: "img", "aria-label": widths.map(([phase, t]) => `${phase} ${span(t)}`).join(", ") });
   for (const [phase, t] of widths) {
