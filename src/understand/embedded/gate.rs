@@ -25,13 +25,11 @@ enum Verdict {
 /// From which confidence on the patterns are sure.
 const SURE: f64 = 0.95;
 /// By how much what was learned must be trusted more to stand where the patterns are sure.
-const AHEAD: f32 = 0.7;
-/// The same where they are not.
-const LEAD: f32 = 0.05;
+const AHEAD: f32 = 0.4;
 /// From which likelihood on a costly act is done: the mean of its own and that of the whole reading.
-const LIKELY: f32 = 0.6;
+const LIKELY: f32 = 0.55;
 /// From which likelihood on another act is done, and a costly one that the patterns are sure of.
-const DONE: f32 = 0.4;
+const DONE: f32 = 0.35;
 /// The same for an act about nothing that was learned: there is nothing to ask back.
 const EVEN: f32 = 0.5;
 /// Below which likelihood, of being meant or half meant, an act is not even asked about.
@@ -58,7 +56,6 @@ impl Embedded {
         let sure = |of: &Candidate| !of.learned && of.heard.confidence >= SURE && of.heard.uncovered.is_empty();
         let ahead = |i: usize| match readings.get(i) {
             Some(of) if sure(of) => AHEAD,
-            Some(of) if !of.learned => LEAD,
             _ => 0.0,
         };
         let standing = |i: usize| trusted(i) + ahead(i);
