@@ -148,7 +148,7 @@ impl Embedded {
         while at < tokens.len() {
             let found = self.model.merge.iter().find(|(said, _)| {
                 let here = tokens.get(at..at + said.len());
-                here.is_some_and(|h| h.iter().zip(said).all(|(t, w)| t.kind == Kind::Word && t.id == *w))
+                here.is_some_and(|h| h.iter().zip(said).all(|(t, w)| t.punct().is_none() && t.id != UNKNOWN && t.id == *w))
             });
             if let Some((said, one)) = found {
                 let end = tokens.get(at + said.len() - 1).map_or(0, |t| t.range.end);
@@ -156,6 +156,7 @@ impl Embedded {
                 if let Some(t) = tokens.get_mut(at) {
                     t.id = self.knowledge.words.id(one);
                     t.text.clone_from(one);
+                    t.kind = Kind::Word;
                     t.alts.clear();
                     t.plural = false;
                     t.range.end = end;

@@ -118,6 +118,9 @@ pub struct Lines {
     pub group: String,
     /// Fact `included_ingredient(ITEM, PART)`: what an item is made with, for choosing among parts that are called alike.
     pub made_with: String,
+    /// Operations on what an item is made with, as taking away is: `beans` are the black beans of what has no others.
+    #[serde(default)]
+    pub on_made_with: Vec<String>,
     /// Fact `category(ITEM, KIND)`, for `the taco`.
     pub kind: String,
     /// Attributes that stand before or after a name: sort to the template of the change; `$x` is the item, `$v` the value.
@@ -211,6 +214,9 @@ pub struct Synonyms {
     /// Phrase to names: one, or several for a kind of thing.
     #[serde(default)]
     pub names: BTreeMap<String, Vec<String>>,
+    /// Other ways to say a part of names: `crunchy taco` as `hard taco`, also in the Crunchy Taco Supreme.
+    #[serde(default)]
+    pub within: BTreeMap<String, Vec<String>>,
 }
 
 /// Reads one of the files.

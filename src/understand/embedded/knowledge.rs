@@ -3,7 +3,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::model::Model;
-use super::text::plain_words;
+use super::text::{Respell, plain_words};
 use crate::link::{Names, Words};
 use crate::term::{Atom, Name, Term};
 
@@ -56,7 +56,7 @@ pub fn knowledge<'a>(model: &Model, mut words: Words, facts: impl Iterator<Item 
     for fact in facts {
         let named: Vec<Name> = fact.args.iter().filter_map(|a| if let Term::Str(s) = a { Some(s.clone()) } else { None }).collect();
         if let (Some(mask), Some(Term::Str(name))) = (model.name_facts.get(&fact.name), fact.args.first()) {
-            let word_ids: Vec<u32> = name_words(model, name).iter().map(|w| words.intern(w, true)).collect();
+            let word_ids: Vec<u32> = name_words(&model.respell, name).iter().map(|w| words.intern(w, true)).collect();
             let id = k.names.find(name).unwrap_or_else(|| k.names.add(name, &word_ids));
             if k.sorts.len() <= id {
                 k.sorts.resize(id + 1, 0);
@@ -76,9 +76,9 @@ pub fn knowledge<'a>(model: &Model, mut words: Words, facts: impl Iterator<Item 
             strings.push((fact.name.clone(), named));
         }
     }
-    for (said, targets) in &model.aliases {
-        let ids: Vec<u32> = said.iter().filter(|w| !is_link(w)).map(|w| words.intern(w, true)).collect();
-        k.names.alias(targets, &ids);
+    for (said, targets) in ways_to_say(model, &k.names) {
+        let ids: Vec<u32> = said.iter().map(|w| words.intern(w, true)).collect();
+        k.names.alias(&targets, &ids);
     }
     k.names.finish();
     for (_, named) in &strings {
@@ -95,9 +95,33 @@ pub fn knowledge<'a>(model: &Model, mut words: Words, facts: impl Iterator<Item 
     k
 }
 
+/// Other ways to say the names: those that the domain lists, and of all of them those in which a part is said otherwise.
+fn ways_to_say(model: &Model, names: &Names) -> Vec<(Vec<String>, Vec<Name>)> {
+    let own: Vec<Name> = (0..names.len()).filter_map(|i| names.name(i)).cloned().collect();
+    let mut ways: Vec<(Vec<String>, Vec<Name>)> = own.into_iter().map(|n| (name_words(&model.respell, &n), vec![n])).collect();
+    let named = ways.len();
+    ways.extend(model.aliases.iter().map(|(said, targets)| (said.iter().filter(|w| !is_link(w)).cloned().collect(), targets.clone())));
+    let mut known: FxHashSet<Vec<String>> = ways.iter().map(|w| w.0.clone()).collect();
+    for (part, other) in &model.within {
+        let mut more: Vec<(Vec<String>, Vec<Name>)> = vec![];
+        for (words, targets) in &ways {
+            let Some(at) = words.windows(part.len().max(1)).position(|w| w == part.as_slice()) else { continue };
+            let said: Vec<String> = words.iter().take(at).chain(other).chain(words.iter().skip(at + part.len())).cloned().collect();
+            match more.iter_mut().find(|m| m.0 == said) {
+                Some(same) => same.1.extend(targets.iter().filter(|t| !same.1.contains(t)).cloned().collect::<Vec<_>>()),
+                None if known.contains(&said) => {}
+                None => more.push((said, targets.clone())),
+            }
+        }
+        known.extend(more.iter().map(|m| m.0.clone()));
+        ways.extend(more);
+    }
+    ways.split_off(named)
+}
+
 /// The words of a name that count.
-pub fn name_words(model: &Model, name: &str) -> Vec<String> {
-    let mut words = plain_words(name, &model.respell);
+pub fn name_words(respell: &Respell, name: &str) -> Vec<String> {
+    let mut words = plain_words(name, respell);
     words.retain(|w| w.chars().next().is_some_and(char::is_alphanumeric));
     let all = words.clone();
     words.retain(|w| !is_link(w));

@@ -383,6 +383,12 @@ impl Ledger {
         Target { ids: ids.get(ids.len().saturating_sub(n)..).unwrap_or(&[]).to_vec(), ..Target::default() }
     }
 
+    /// The last instances that this turn added.
+    pub fn last_said(&self, n: usize) -> Target {
+        let ids: Vec<usize> = self.lines.iter().filter(|l| l.new && !l.composed).flat_map(|l| l.instances.iter().copied()).collect();
+        Target { ids: ids.get(ids.len().saturating_sub(n)..).unwrap_or(&[]).to_vec(), ..Target::default() }
+    }
+
     /// The items of a target with how many of each.
     pub fn by_item(&self, target: &Target) -> Vec<(Name, i64)> {
         let mut out: Vec<(Name, i64)> = vec![];

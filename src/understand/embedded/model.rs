@@ -177,6 +177,8 @@ pub struct Model {
     pub forms: BTreeMap<(Name, Name, usize), Vec<Vec<Arg>>>,
     /// Phrases of aliases and the names they stand for.
     pub aliases: Vec<(Vec<String>, Vec<Name>)>,
+    /// Parts of names and other ways to say them.
+    pub within: Vec<(Vec<String>, Vec<String>)>,
     /// The predicates whose number may be said as a change of a fact's.
     pub sets: Vec<Sets>,
     /// What is asked after an act or action about something new.

@@ -246,6 +246,10 @@ impl Phrases<'_, '_> {
                 }
             }
         }
+        // "A plain old taco", "two cold waters": such words say nothing of the thing.
+        if self.is("idle", at) && self.chart.tokens.get(at + 1).is_some_and(|t| t.kind == Kind::Word) {
+            self.attributes(Np { extra_score: np.extra_score + 0.6, ..np.clone() }, at + 1, out);
+        }
         self.head(&np, at, out);
         // "a chedder gordita": a word nobody knows before the rest of the name.
         // One word of a name does not carry the stranger: a lobster roll is no other roll.

@@ -243,6 +243,9 @@ fn covered(n: usize, edges: &[Edge], path: &[usize], grammar: &RoleGrammar) -> V
     out
 }
 
+/// Instances of a line, and what is said of them.
+type Group = (usize, Vec<usize>, Vec<Vec<Term>>);
+
 /// Entries to atoms: weak ones give way, equal changes of one instance count once, numbered ones get their number.
 pub(super) fn finish(resolver: Resolver<'_, '_>) -> Vec<(Atom, Range<usize>)> {
     let Resolver { chart, grammar, ledger, mut entries, .. } = resolver;
@@ -258,6 +261,8 @@ pub(super) fn finish(resolver: Resolver<'_, '_>) -> Vec<(Atom, Range<usize>)> {
         if e.what == What::Gone || idle(&e.what) || e.weak > strength {
             continue;
         }
+        // Of what is said of the same twice, and not alike, the last holds: "extra cheese, actually no cheese".
+        kept.retain(|k| !says_otherwise(&k.what, &e.what));
         let again = kept.iter().any(|k| match (&k.what, &e.what) {
             (What::Atom(a), What::Atom(b)) => a == b && k.span != e.span && *a.name != *member,
             (What::Change { target: a, rest: r }, What::Change { target: b, rest: s }) => r == s && a.item == b.item && !a.ids.is_empty() && a.ids == b.ids,
@@ -270,28 +275,48 @@ pub(super) fn finish(resolver: Resolver<'_, '_>) -> Vec<(Atom, Range<usize>)> {
     let Some(lines) = chart.model.lines.as_ref() else {
         return kept.into_iter().filter_map(|e| if let What::Atom(a) = e.what { Some((a, e.span)) } else { None }).collect();
     };
-    // Groups of a line that are told apart get numbers.
-    let mut groups: Vec<(usize, Vec<usize>)> = vec![];
-    for e in &kept {
-        if let What::Change { target, .. } = &e.what
-            && let (true, Some(line)) = (target.partial && !target.placed, target.line)
-            && !groups.iter().any(|g| g.0 == line && g.1 == target.ids)
-        {
-            groups.push((line, target.ids.clone()));
+    // What is ordered twice is one line of so many.
+    let mut ordered: Vec<(Name, Vec<usize>)> = vec![];
+    for line in kept.iter().filter_map(|e| if let What::Line(l) = e.what { Some(l) } else { None }).filter(|l| ledger.count(*l) > 0) {
+        let item = ledger.line_item(line);
+        match ordered.iter_mut().find(|o| o.0 == item) {
+            Some(same) => same.1.push(line),
+            None => ordered.push((item, vec![line])),
         }
     }
+    let as_one = |line: usize| ordered.iter().map(|o| &o.1).find(|l| l.contains(&line) && l.len() > 1);
+    // Groups of a line that are told apart get numbers.
+    let mut groups: Vec<Group> = vec![];
+    for e in &kept {
+        if let What::Change { target, rest } = &e.what
+            && let (false, Some(line)) = (target.placed, target.line)
+            && (target.partial || as_one(line).is_some())
+        {
+            let line = as_one(line).and_then(|l| l.first()).copied().unwrap_or(line);
+            match groups.iter_mut().find(|g| g.0 == line && g.1 == target.ids) {
+                Some(group) => group.2.push(rest.clone()),
+                None => groups.push((line, target.ids.clone(), vec![rest.clone()])),
+            }
+        }
+    }
+    let differ = |line: usize| {
+        let line = as_one(line).and_then(|l| l.first()).copied().unwrap_or(line);
+        let mut of_line = groups.iter().filter(|g| g.0 == line);
+        of_line.next().is_some_and(|first| of_line.any(|g| g.2 != first.2))
+    };
     let mut out = vec![];
     for e in kept {
         match e.what {
             What::Atom(a) => out.push((a, e.span)),
             What::Line(l) => {
-                let count = ledger.count(l);
-                if count > 0 {
+                let all = as_one(l).cloned().unwrap_or_else(|| vec![l]);
+                let count: i64 = all.iter().map(|l| ledger.count(*l)).sum();
+                if count > 0 && all.first() == Some(&l) {
                     out.push((Atom { name: lines.config.add.as_str().into(), args: vec![Term::Str(ledger.line_item(l)), Term::Int(to_i32(count))] }, e.span));
                 }
             }
             What::Change { target, rest } => {
-                let told_apart = target.line.is_some_and(|l| target.partial && groups.iter().filter(|g| g.0 == l).count() > 1);
+                let told_apart = target.line.is_some_and(|l| (target.partial || as_one(l).is_some()) && differ(l));
                 let name: Name = lines.config.change.as_str().into();
                 if target.ids.is_empty()
                     && let Some(item) = &target.item
@@ -312,6 +337,17 @@ pub(super) fn finish(resolver: Resolver<'_, '_>) -> Vec<(Atom, Range<usize>)> {
         }
     }
     out
+}
+
+/// Whether a change says otherwise of the same instances than one before: another operation on the part, or another value.
+fn says_otherwise(before: &What, after: &What) -> bool {
+    let (What::Change { target: a, rest: r }, What::Change { target: b, rest: s }) = (before, after) else { return false };
+    let differs = match (r.as_slice(), s.as_slice()) {
+        ([op, part @ Term::Str(_)], [other, same]) => part == same && op != other,
+        ([op, value @ Term::Const(_)], [same, other @ Term::Const(_)]) => op == same && value != other,
+        _ => false,
+    };
+    differs && !a.ids.is_empty() && a.ids == b.ids
 }
 
 /// Takes out what something else said in the turn makes void: the question for the total, of who is done.

@@ -140,6 +140,20 @@ fn pieces(text: &str) -> Vec<(String, Range<usize>, Kind)> {
                 }
                 j += 1;
             }
+            // "O.J.".
+            while word.chars().count() * 2 == j - i + 1
+                && at(j) == Some('.')
+                && at(j + 1).is_some_and(char::is_alphabetic)
+                && !at(j + 2).is_some_and(char::is_alphanumeric)
+            {
+                fold(at(j + 1).unwrap_or(' '), &mut word);
+                j += 2;
+            }
+            // "Dr. Pepper": of what has no vowel the mark is no end.
+            let short = (2..4).contains(&word.chars().count()) && !word.chars().any(|c| "aeiouy'".contains(c));
+            let goes_on = at(j) == Some('.') && at(j + 1) == Some(' ') && at(j + 2).is_some_and(char::is_alphabetic);
+            let spelt = j > i + word.chars().count() && at(j) == Some('.');
+            let mark = usize::from(short && goes_on || spelt);
             // "W/o cheese", "w/ cheese".
             if word == "w" && at(j) == Some('/') {
                 let without = at(j + 1) == Some('o') && !at(j + 2).is_some_and(char::is_alphanumeric);
@@ -147,9 +161,11 @@ fn pieces(text: &str) -> Vec<(String, Range<usize>, Kind)> {
                 j += 1 + usize::from(without);
             }
             out.push((word, byte(start)..byte(j), Kind::Word));
-            i = j.max(i + 1);
+            i = (j + mark).max(i + 1);
         } else {
-            if !c.is_whitespace() && !matches!(c, '-' | '\'' | '\u{2019}' | '\u{2018}' | '*' | '_' | '~') {
+            if c == '&' || c == '+' {
+                out.push(("and".into(), byte(i)..byte(i + 1), Kind::Word));
+            } else if !c.is_whitespace() && !matches!(c, '-' | '\'' | '\u{2019}' | '\u{2018}' | '*' | '_' | '~') {
                 let c = match c {
                     '\u{2026}' => '.',
                     '\u{2014}' | '\u{2013}' | ';' => ',',
@@ -255,6 +271,7 @@ pub fn tokens(text: &str, words: &Words, respell: &Respell, is_name_word: &dyn F
             None => open(&word, respell, &mut opened),
         }
         for w in opened {
+            let w = if words.id(&w) == UNKNOWN { shortened(&w, words).unwrap_or(w) } else { w };
             if let Some(previous) = out.last_mut()
                 && previous.kind == Kind::Word
                 && previous.range.end != range.end
@@ -287,6 +304,17 @@ pub fn tokens(text: &str, words: &Words, respell: &Respell, is_name_word: &dyn F
         }
     }
     (out, cut)
+}
+
+/// The known word that an unknown one draws out: "sooo", "outt".
+fn shortened(word: &str, words: &Words) -> Option<String> {
+    let letters: Vec<char> = word.chars().collect();
+    let at_most = |n: usize| {
+        letters.iter().enumerate().filter(|(i, c)| *i < n || !letters.get(i - n..*i).into_iter().flatten().all(|b| b == *c)).map(|x| *x.1).collect::<String>()
+    };
+    let drawn = letters.windows(3).any(|w| w.iter().all(|c| Some(c) == w.first()));
+    let at_end = letters.len() > 2 && letters.iter().rev().take(2).all(|c| Some(c) == letters.last());
+    [2, 1].into_iter().filter(|_| drawn || at_end).map(at_most).find(|w| w != word && words.id(w) != UNKNOWN)
 }
 
 /// Splits an unknown compound into two name words, the second possibly misspelt.

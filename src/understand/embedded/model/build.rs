@@ -13,6 +13,7 @@ use crate::ontology::{Arg, Ontology, Sort};
 use crate::term::Name;
 use crate::understand::embedded::data::{DomainFiles, English, Lexicon, PatternText, Synonyms, read};
 use crate::understand::embedded::grammar::{Compiler, Fill, Firsts, Program, Sorts, Step, firsts, variable};
+use crate::understand::embedded::knowledge::name_words;
 use crate::understand::embedded::numbers::NumberWords;
 use crate::understand::embedded::relative::Sets;
 use crate::understand::embedded::template::{Template, parse_templates};
@@ -155,6 +156,7 @@ impl Build<'_> {
             name_facts,
             forms: BTreeMap::new(),
             aliases: vec![],
+            within: vec![],
             sets: vec![],
             opens: vec![],
             ontology: Arc::new(self.ontology.clone()),
@@ -194,6 +196,10 @@ impl Build<'_> {
                 self.words.intern(word, true);
             }
             model.aliases.push((words, names.iter().map(|n| n.as_str().into()).collect()));
+        }
+        for (part, ways) in &synonyms.within {
+            let part = name_words(&model.respell, part);
+            model.within.extend(ways.iter().map(|w| (part.clone(), name_words(&model.respell, w))));
         }
         model
     }

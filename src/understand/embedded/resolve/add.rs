@@ -366,12 +366,35 @@ impl Resolver<'_, '_> {
             }
         }
         // "chicken tacos, two of them": the number of the line just said.
-        if let (Some(n), Some(line), false) = (np.count, self.ledger.last_new(), changes_next)
-            && (np.part || self.correcting.is_some() || self.answered_line == Some(line))
+        if let (Some(n), Some(line)) = (np.count, self.ledger.last_new())
+            && (!changes_next || n > self.ledger.count(line))
+            && (np.part || !changes_next && (self.correcting.is_some() || self.answered_line == Some(line)))
         {
+            let before = self.ledger.line_target(line).ids;
             self.ledger.set_count(line, n);
-            self.focus = Some(self.ledger.line_target(line));
+            let target = self.ledger.line_target(line);
+            // What was said of the line is said of all of it.
+            for entry in &mut self.entries {
+                if let What::Change { target: t, .. } = &mut entry.what
+                    && t.line == Some(line)
+                    && t.ids == before
+                {
+                    t.ids.clone_from(&target.ids);
+                }
+            }
+            self.focus = Some(target);
             self.correcting = None;
+            return;
+        }
+        // "A burrito with beans and one with rice": a further one.
+        if let (Some(n), Some(line), true) = (np.count, self.ledger.last_new(), changes_next)
+            && n == self.ledger.count(line)
+            && !np.part
+            && np.place.is_none()
+            && self.entries.iter().any(|e| matches!(&e.what, What::Change { target, .. } if target.line == Some(line)))
+        {
+            let item = self.ledger.line_item(line);
+            self.new_line(item, n, &np.attributes, edge, pattern.weak);
             return;
         }
         if changes_next || np.place.is_some() || matches!(np.which, Which::Both | Which::All | Which::Other) || !np.attributes.is_empty() {

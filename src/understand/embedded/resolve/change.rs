@@ -50,6 +50,10 @@ impl Resolver<'_, '_> {
                     };
                 }
                 match item {
+                    Some(item) if np.which == Which::Both && self.ledger.number_of(&item) == 1 => {
+                        let said = self.ledger.last_said(2);
+                        if said.ids.len() == 2 { said } else { self.ledger.select_last(2) }
+                    }
                     Some(item) => {
                         let whole = self.focus.as_ref().and_then(|f| f.line).filter(|_| np.place.is_none());
                         match whole {
@@ -60,9 +64,6 @@ impl Resolver<'_, '_> {
                                 let by_position = np.place.is_some() && self.ledger.number_of(&item) < np.place.unwrap_or(1).unsigned_abs() as usize;
                                 if by_position {
                                     return self.ledger.select_position(np.place.unwrap_or(1));
-                                }
-                                if matches!(np.which, Which::Both) && self.ledger.number_of(&item) == 1 {
-                                    return self.ledger.select_last(2);
                                 }
                                 self.ledger.select(&item, np.place, np.count, several, np.which == Which::Other)
                             }
@@ -177,9 +178,15 @@ impl Resolver<'_, '_> {
         };
         let Some(item) = self.ledger.item(&target) else { return };
         let mut rest = vec![];
+        let on_made_with = self.chart.model.lines.as_ref().map_or(&[][..], |l| &l.config.on_made_with);
+        let there = matches!(template.args.get(1), Some(Slot::Term(Term::Const(op))) if on_made_with.iter().any(|o| **o == **op));
         for (i, slot) in template.args.iter().enumerate().skip(1) {
             let mask = masks.get(i).map_or(0, |m| m.0);
             let mask = if mask == 0 { self.part_mask() } else { mask };
+            if there && let Some(part) = self.only_made_with(slot, edge, mask, &item) {
+                rest.push(Term::Str(part));
+                continue;
+            }
             match self.part_term(slot, edge, bound, mask, &item) {
                 Some(t) => rest.push(t),
                 None => return,
@@ -243,6 +250,21 @@ impl Resolver<'_, '_> {
             Slot::Fun(_, args) => args.iter().flat_map(|a| self.part_names(a, edge)).collect(),
             _ => vec![],
         }
+    }
+
+    /// Of parts that are called alike the one that the item is made with, where it is made with one and not with what was named.
+    fn only_made_with(&self, slot: &Slot, edge: &Edge, mask: u64, item: &Name) -> Option<Name> {
+        let Slot::Var(v) = slot else { return None };
+        let Some(Bind::Np(i)) = Self::bind(edge, *v) else { return None };
+        let Head::Name(e) = self.chart.phrases.get(*i)?.head else { return None };
+        let made = |n: &Name| self.ledger.included(self.chart.knowledge, item, n);
+        let called = self.chart.names.get(e)?.candidates.iter().filter(|c| self.chart.mask(c.name) & mask != 0);
+        let mut called = called.filter_map(|c| self.chart.name(c.name)).peekable();
+        // What was put on it is what comes off.
+        let put_on = called.peek().is_some_and(|best| self.ledger.has_change(item, best));
+        let mut made = called.filter(made);
+        let only = made.next()?;
+        (made.next().is_none() && !put_on).then_some(only)
     }
 
     /// A part of an item: among equal readings the one that the facts connect with the item.
