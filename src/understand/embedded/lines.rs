@@ -131,6 +131,10 @@ impl Ledger {
         // Each instance has its own places to fill.
         let one = if composed { self.slots(knowledge, item) } else { vec![] };
         let copies = usize::try_from(count.clamp(1, 4)).unwrap_or(1);
+        // What is always in it can be changed too: "and no lettuce on the taco".
+        for dish in one.iter().filter_map(|s| s.1.clone()) {
+            self.member_line(&dish);
+        }
         let slots = std::iter::repeat_n(one, copies).flatten().collect();
         self.lines.push(Line { item: item.clone(), instances: vec![], new: true, slots, composed, cursor: 0 });
         let line = self.lines.len() - 1;
@@ -484,6 +488,11 @@ impl Ledger {
         {
             x.1 = Some(item.clone());
         }
+        self.member_line(item)
+    }
+
+    /// A line for a member of a composed item.
+    fn member_line(&mut self, item: &Name) -> Target {
         self.instances.push(Instance { item: item.clone(), changes: vec![] });
         let id = self.instances.len() - 1;
         self.lines.push(Line { item: item.clone(), instances: vec![id], new: false, slots: vec![], composed: false, cursor: 0 });

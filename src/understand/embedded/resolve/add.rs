@@ -177,7 +177,7 @@ impl Resolver<'_, '_> {
                 if let Some(c) = combo
                     && self.ledger.slot_for(c, &name).is_some()
                 {
-                    let both = (np.which == Which::Both).then_some(2);
+                    let both = (np.which == Which::Both).then_some(2).or_else(|| self.for_each(c, edge));
                     for _ in 0..count.or(both).unwrap_or(1).clamp(1, 4) {
                         self.fill(c, &name, &np.attributes, edge, pattern.weak);
                     }
@@ -204,6 +204,14 @@ impl Resolver<'_, '_> {
             }
             Picked::Nothing => {}
         }
+    }
+
+    /// How many of a composed line a member is said of: "two boxes, both with milk".
+    fn for_each(&self, combo: usize, edge: &Edge) -> Option<i64> {
+        let said = self.entries.iter().rfind(|e| e.what == What::Line(combo))?.span.end;
+        let tokens = self.chart.tokens.get(said..edge.start)?;
+        let each = tokens.iter().any(|t| ["both", "all"].iter().any(|kind| self.chart.model.phrase.has(kind, t.id)));
+        (each && !tokens.iter().any(|t| t.punct() == Some('.'))).then(|| self.ledger.count(combo))
     }
 
     /// The last item of the last turn, where words correct what was heard in it.
