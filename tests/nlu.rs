@@ -284,6 +284,27 @@ fn an_answer_brings_what_was_said_with_the_unclear_name() {
     assert!(after("yes", asked).is_empty(), "yes says of several nothing");
 }
 
+/// Names said in part or otherwise, the same ordered twice, what is said last, abbreviations and idle words.
+#[test]
+fn one_breath_is_heard_as_it_is_meant() {
+    for (text, expected) in [
+        ("two hard taco supremes", vec!["order(\"Crunchy Taco Supreme\",2)"]),
+        ("the crunch wrap meal", vec!["order(\"Crunchwrap Supreme Combo\",1)"]),
+        ("pepsi, milk, and another pepsi", vec!["order(\"Pepsi\",2)", "order(\"Milk\",1)"]),
+        (
+            "a bean burrito with guac and one with no onions",
+            vec!["order(\"Bean Burrito\",2)", "update(\"Bean Burrito\",add,\"Guacamole\",1)", "update(\"Bean Burrito\",no,\"Onions\",2)"],
+        ),
+        ("soft taco with extra cheese, actually no cheese", vec!["order(\"Soft Taco\",1)", "update(\"Soft Taco\",no,\"Cheese\")"]),
+        ("a starry and a milk, both large", vec!["order(\"Starry\",1)", "order(\"Milk\",1)", "update(\"Starry\",size,large)", "update(\"Milk\",size,large)"]),
+        ("steak bowl, no beans", vec!["order(\"Grilled Steak Bowl\",1)", "update(\"Grilled Steak Bowl\",no,\"Black Beans\")"]),
+        ("a Dr. Pepper and one O.J.", vec!["order(\"Dr Pepper\",1)", "order(\"Orange Juice\",1)"]),
+        ("a plain old soft taco and an ice cold starry soda", vec!["order(\"Soft Taco\",1)", "order(\"Starry\",1)"]),
+    ] {
+        assert_eq!(said(text, &customer()), expected, "{text}");
+    }
+}
+
 #[test]
 fn leftovers_become_unknown_names_where_that_makes_sense() {
     for (text, expected) in [

@@ -38,6 +38,7 @@ struct Entry {
     words: Vec<u32>,
     weight: f32,
     whole_only: bool,
+    derived: bool,
 }
 
 /// All known names with their aliases.
@@ -54,15 +55,20 @@ impl Names {
     /// Registers a name; its words become partial keys to it.
     pub fn add(&mut self, name: &Name, words: &[u32]) -> usize {
         let id = self.number(name);
-        self.entry(vec![id], words, false);
+        self.entry(vec![id], words, false, false);
         id
     }
 
     /// Registers an alias, which must be said whole.
     pub fn alias(&mut self, targets: &[Name], words: &[u32]) {
+        self.alias_of(targets, words, false);
+    }
+
+    /// The same, made from others by rule: how often a word stands in names it does not tell.
+    pub fn alias_of(&mut self, targets: &[Name], words: &[u32], derived: bool) {
         let targets: Vec<usize> = targets.iter().filter_map(|n| self.by_name.get(n).copied()).collect();
         if !targets.is_empty() {
-            self.entry(targets, words, true);
+            self.entry(targets, words, true, derived);
         }
     }
 
@@ -75,7 +81,7 @@ impl Names {
         self.names.len() - 1
     }
 
-    fn entry(&mut self, targets: Vec<usize>, words: &[u32], whole_only: bool) {
+    fn entry(&mut self, targets: Vec<usize>, words: &[u32], whole_only: bool, derived: bool) {
         let mut words = words.to_vec();
         words.dedup();
         if words.is_empty() {
@@ -88,16 +94,17 @@ impl Names {
                 list.push(id);
             }
         }
-        self.entries.push(Entry { targets, words, weight: 1.0, whole_only });
+        self.entries.push(Entry { targets, words, weight: 1.0, whole_only, derived });
     }
 
     /// Weighs the words once all names are in: a word in many names says little.
     pub fn finish(&mut self) {
         #[expect(clippy::cast_precision_loss, reason = "counts of names are small")]
-        let n = self.entries.len() as f32;
+        let n = self.entries.iter().filter(|e| !e.derived).count() as f32;
         for (w, list) in &self.postings {
             #[expect(clippy::cast_precision_loss, reason = "counts of names are small")]
-            let df = list.len() as f32;
+            // What was made from others by rule tells nothing of how common a word is.
+            let df = list.iter().filter(|e| self.entries.get(**e as usize).is_some_and(|e| !e.derived)).count().max(1) as f32;
             self.weights.insert(*w, ((n + 1.0) / df).ln().max(0.5).sqrt());
         }
         for e in &mut self.entries {

@@ -199,6 +199,8 @@ impl<'a> Chart<'a> {
     fn skippable(&self, at: usize) -> Option<f32> {
         let t = self.tokens.get(at)?;
         match t.kind {
+            // "No, the chicken one" is no way to leave the chicken out.
+            Kind::Punct(',') if self.after_no(at) => Some(COMMA_COST + 1.5),
             Kind::Punct(',' | ':' | '"' | '(' | ')') => Some(COMMA_COST),
             Kind::Word if self.model.fillers.contains(&t.id) => Some(FILLER_COST),
             Kind::Word if self.model.phrase.has("light", t.id) => Some(LIGHT_COST),
@@ -464,6 +466,12 @@ impl<'a> Chart<'a> {
             |i: usize| self.tokens.get(i).is_none_or(|t| t.punct().is_some() || self.model.fillers.contains(&t.id) || self.model.phrase.has("joint", t.id));
         let named = || self.names.iter().any(|e| e.end == start && e.candidates.first().is_some_and(|c| c.score > 0.8));
         (start == 0 || joint(start - 1) || named()) && joint(end)
+    }
+
+    /// Whether a mark stands between a "no" and an article.
+    fn after_no(&self, at: usize) -> bool {
+        let has = |kind: &str, i: usize| self.tokens.get(i).is_some_and(|t| self.model.phrase.has(kind, t.id));
+        at > 0 && has("corrects", at - 1) && (has("definite", at + 1) || has("indefinite", at + 1))
     }
 
     /// What it costs to leave a token unread.

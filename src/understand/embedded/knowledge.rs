@@ -76,9 +76,9 @@ pub fn knowledge<'a>(model: &Model, mut words: Words, facts: impl Iterator<Item 
             strings.push((fact.name.clone(), named));
         }
     }
-    for (said, targets) in ways_to_say(model, &k.names) {
+    for (i, (said, targets)) in ways_to_say(model, &k.names).into_iter().enumerate() {
         let ids: Vec<u32> = said.iter().map(|w| words.intern(w, true)).collect();
-        k.names.alias(&targets, &ids);
+        k.names.alias_of(&targets, &ids, i >= model.aliases.len());
     }
     k.names.finish();
     for (_, named) in &strings {

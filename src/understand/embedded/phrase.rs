@@ -199,7 +199,7 @@ impl Phrases<'_, '_> {
                 self.counted(Np { which: Which::Another, extra_score: next.extra_score + 0.9, ..next.clone() }, i + 1, out);
             }
             if self.is("times", i) {
-                i += 1;
+                i += 1 + usize::from(self.is("definite", i + 1));
             }
             self.counted(next, i, out);
         }
@@ -247,7 +247,7 @@ impl Phrases<'_, '_> {
             }
         }
         // "A plain old taco", "two cold waters": such words say nothing of the thing.
-        if self.is("idle", at) && self.chart.tokens.get(at + 1).is_some_and(|t| t.kind == Kind::Word) {
+        if self.is("idle", at) && !self.is("one", at + 1) && !self.is("ones", at + 1) && self.chart.tokens.get(at + 1).is_some_and(|t| t.kind == Kind::Word) {
             self.attributes(Np { extra_score: np.extra_score + 0.6, ..np.clone() }, at + 1, out);
         }
         self.head(&np, at, out);
@@ -260,18 +260,26 @@ impl Phrases<'_, '_> {
     }
 
     fn head(&self, np: &Np, at: usize, out: &mut Vec<Np>) {
+        let kind_sort = self.chart.model.lines.as_ref().and_then(|l| l.kind_sort);
         for &e in self.chart.names_at.get(at).into_iter().flatten() {
             if let Some(edge) = self.chart.names.get(e) {
                 let next = Np { end: edge.end, head: Head::Name(e), plural: edge.plural, ..np.clone() };
                 // "the crunchy one", "the soft ones".
-                if (self.is("one", edge.end) || self.is("ones", edge.end) || self.is("kind", edge.end)) && !self.number_noun(edge.end) {
+                // "Two tacos one with beans": the second number counts some of them.
+                let one = self.is("one", edge.end) && !edge.plural;
+                if (one || self.is("ones", edge.end) || self.is("kind", edge.end)) && !self.number_noun(edge.end) {
                     let plural = self.is("ones", edge.end);
                     out.push(Np { end: edge.end + 1, plural, extra_score: next.extra_score + 1.0, ..next.clone() });
+                }
+                // "A Starry soda": its kind said once more.
+                for (end, sort, kind, score) in self.chart.values_at.get(edge.end).into_iter().flatten() {
+                    if Some(*sort) == kind_sort && self.chart.is_kind(edge, kind) {
+                        self.times(Np { end: *end, extra_score: next.extra_score + score * 0.9, ..next.clone() }, out);
+                    }
                 }
                 self.times(next, out);
             }
         }
-        let kind_sort = self.chart.model.lines.as_ref().and_then(|l| l.kind_sort);
         for (end, sort, value, score) in self.chart.values_at.get(at).into_iter().flatten() {
             if Some(*sort) == kind_sort {
                 let plural = self.chart.tokens.get(end - 1).is_some_and(|t| t.plural);

@@ -261,6 +261,12 @@ pub(super) fn finish(resolver: Resolver<'_, '_>) -> Vec<(Atom, Range<usize>)> {
         if e.what == What::Gone || idle(&e.what) || e.weak > strength {
             continue;
         }
+        // Of what is said of the same twice, and not alike, the last holds where it corrects: "extra cheese, actually no cheese".
+        let revised = |k: &Entry| {
+            let between = chart.tokens.get(k.span.end..e.span.start).unwrap_or(&[]);
+            between.iter().any(|t| ["corrects", "revises"].iter().any(|kind| chart.model.phrase.has(kind, t.id)))
+        };
+        kept.retain(|k| !(says_otherwise(&k.what, &e.what) && revised(k)));
         let again = kept.iter().any(|k| match (&k.what, &e.what) {
             (What::Atom(a), What::Atom(b)) => a == b && k.span != e.span && *a.name != *member,
             (What::Change { target: a, rest: r }, What::Change { target: b, rest: s }) => r == s && a.item == b.item && !a.ids.is_empty() && a.ids == b.ids,
@@ -335,6 +341,17 @@ pub(super) fn finish(resolver: Resolver<'_, '_>) -> Vec<(Atom, Range<usize>)> {
         }
     }
     out
+}
+
+/// Whether a change says otherwise of the same instances than one before: another operation on the part, or another value.
+fn says_otherwise(before: &What, after: &What) -> bool {
+    let (What::Change { target: a, rest: r }, What::Change { target: b, rest: s }) = (before, after) else { return false };
+    let differs = match (r.as_slice(), s.as_slice()) {
+        ([op, part @ Term::Str(_)], [other, same]) => part == same && op != other,
+        ([op, value @ Term::Const(_)], [same, other @ Term::Const(_)]) => op == same && value != other,
+        _ => false,
+    };
+    differs && !a.ids.is_empty() && a.ids == b.ids
 }
 
 /// Takes out what something else said in the turn makes void: the question for the total, of who is done.

@@ -86,7 +86,9 @@ impl Embedded {
             let mut clause = tokens.get(from..to)?.iter();
             // "To a dollar ninety": the article belongs to the number.
             let before = tokens.get(..at)?.iter().rev().find(|t| !self.model.numbers.one.contains(&t.id));
-            let set = before.is_some_and(|t| has("set_to", t));
+            // "Costs ten cents more": what comes right after says that it is a change.
+            let after = tokens.get(end).is_some_and(|t| has("raises", t) || has("lowers", t));
+            let set = !after && before.is_some_and(|t| has("set_to", t));
             let direction = clause.clone().find(|t| has("raises", t) || has("lowers", t)).filter(|_| !set)?;
             let percent = tokens.get(end).is_some_and(|t| t.punct() == Some('%') || has("percent", t));
             let lowers = clause.any(|t| has("lowers", t));

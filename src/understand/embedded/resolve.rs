@@ -151,8 +151,8 @@ impl<'c, 'a> Resolver<'c, 'a> {
             let Some(pattern) = self.grammar.patterns.get(edge.pattern) else { continue };
             let bound = after.get(edge.pattern).and_then(|a| a.as_deref()).unwrap_or(&[]);
             let before = self.traces();
-            if self.says_otherwise(self.acted_to, edge.start) {
-                self.correcting = Some(self.entries.len() - 1);
+            if let Some(at) = self.says_otherwise(self.acted_to, edge.start) {
+                self.correcting = Some(at);
             }
             self.step(edge, pattern, bound, steps.get(i + 1..).unwrap_or(&[]));
             self.read_to = edge.end;
@@ -237,11 +237,12 @@ impl<'c, 'a> Resolver<'c, 'a> {
         }
     }
 
-    /// Whether between what was read and what follows there is nothing but a "no": then the one takes the place of the other.
-    fn says_otherwise(&self, from: usize, to: usize) -> bool {
-        let corrects = |i: &usize| self.chart.tokens.get(*i).is_some_and(|t| self.chart.model.phrase.has("corrects", t.id));
-        let said = self.entries.last().is_some_and(|e| e.what != What::Gone && e.weak == 0);
-        said && (from..to).any(|i| corrects(&i)) && (from..to).all(|i| corrects(&i) || self.chart.skip_cost(i) <= 0.0)
+    /// What was read last, if between it and what follows there is nothing but a "no": then the one takes the place of the other.
+    fn says_otherwise(&self, from: usize, to: usize) -> Option<usize> {
+        let has = |kind: &str, i: &usize| self.chart.tokens.get(*i).is_some_and(|t| self.chart.model.phrase.has(kind, t.id));
+        let at = self.entries.iter().rposition(|e| e.weak < 2).filter(|at| self.entries.get(*at).is_some_and(|e| e.what != What::Gone && e.weak == 0))?;
+        let nothing = |i: usize| has("corrects", &i) || has("list", &i) || self.chart.skip_cost(i) <= 0.0;
+        ((from..to).any(|i| has("corrects", &i)) && (from..to).all(nothing)).then_some(at)
     }
 
     /// Whether a reading denies something: a "no" or "not" stands in it before the phrase.

@@ -164,7 +164,8 @@ fn pieces(text: &str) -> Vec<(String, Range<usize>, Kind)> {
             i = (j + mark).max(i + 1);
         } else {
             if c == '&' || c == '+' {
-                out.push(("and".into(), byte(i)..byte(i + 1), Kind::Word));
+                let word = if c == '&' { "and" } else { "plus" };
+                out.push((word.into(), byte(i)..byte(i + 1), Kind::Word));
             } else if !c.is_whitespace() && !matches!(c, '-' | '\'' | '\u{2019}' | '\u{2018}' | '*' | '_' | '~') {
                 let c = match c {
                     '\u{2026}' => '.',

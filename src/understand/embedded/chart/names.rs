@@ -29,12 +29,18 @@ impl Chart<'_> {
 
     /// A name that is the beginning of a longer one that was said whole is hardly meant: the beans of a bean burrito.
     pub(super) fn shadow_names(&mut self) {
+        // "A chips and guacamole": over a joining word, too, where an article or a number says that it is one thing.
+        let has = |kind: &str, at: usize| self.tokens.get(at).is_some_and(|t| self.model.phrase.has(kind, t.id));
+        let counted = |at: usize| at > 0 && (has("indefinite", at - 1) || self.model.numbers.whole(self.tokens, at - 1).is_some());
+        let links = |e: &NameEdge| if counted(e.start) { (e.start..e.end).filter(|i| has("name_link", *i)).count() } else { 0 };
+        let said_whole: Vec<bool> = self.names.iter().map(|e| e.said + links(e) == e.end - e.start).collect();
         for at in 0..self.names_at.len() {
             let edges = self.names_at.get(at).cloned().unwrap_or_default();
             let whole = edges
                 .iter()
+                .filter(|i| said_whole.get(**i).copied().unwrap_or(false))
                 .filter_map(|i| self.names.get(*i))
-                .filter(|e| e.said == e.end - e.start && e.candidates.first().is_some_and(|c| c.score >= 0.93))
+                .filter(|e| e.candidates.first().is_some_and(|c| c.score >= 0.93))
                 .map(|e| e.end)
                 .max();
             for i in edges {
@@ -47,12 +53,20 @@ impl Chart<'_> {
         let wholes: Vec<(usize, usize)> = self
             .names
             .iter()
-            .filter(|e| e.said > 1 && e.said == e.end - e.start && e.candidates.first().is_some_and(|c| c.score >= 0.93))
-            .map(|e| (e.start, e.end))
+            .zip(&said_whole)
+            .filter(|(e, whole)| e.said > 1 && **whole && e.candidates.first().is_some_and(|c| c.score >= 0.93))
+            .map(|(e, _)| (e.start, e.end))
             .collect();
         for e in &mut self.names {
             e.shadowed |= wholes.iter().any(|(s, t)| *s < e.start && e.end <= *t);
         }
+    }
+
+    /// Whether what is named most likely is of a kind.
+    pub fn is_kind(&self, edge: &NameEdge, kind: &str) -> bool {
+        let Some(lines) = self.model.lines.as_ref() else { return false };
+        let name = edge.candidates.first().and_then(|c| self.name(c.name));
+        name.is_some_and(|n| self.knowledge.second(&lines.config.kind, &n).iter().any(|k| **k == *kind))
     }
 
     /// A composed item that is named makes its members likely.

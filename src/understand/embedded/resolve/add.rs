@@ -144,6 +144,12 @@ impl Resolver<'_, '_> {
                 self.tie = None;
             }
         }
+        self.revise(np, edge);
+        if let Some(name) = self.same_kind_instead(np, items)
+            && self.correct(&name, np, edge)
+        {
+            return;
+        }
         let combo = self.ledger.open_combo().or_else(|| self.filling(np, edge));
         let picked = match combo.and_then(|c| self.member_of(np, c)) {
             Some(n) => Picked::One(n),
@@ -252,6 +258,32 @@ impl Resolver<'_, '_> {
         let places = self.member_of(np, open).map_or(0, |name| self.ledger.places_for(open, &name));
         let fits = |n: i64| usize::try_from(n).is_ok_and(|n| n == places || n < places && listed(&open));
         np.count.is_none_or(fits).then_some(open)
+    }
+
+    /// "A steak bowl, actually a chicken bowl": a word that revises, before another of the kind that was said last.
+    fn revise(&mut self, np: &Np, edge: &Edge) {
+        let Some(at) = self.entries.iter().rposition(|e| e.weak < 2) else { return };
+        let Some(Entry { what: What::Line(line), span, .. }) = self.entries.get(at) else { return };
+        let Head::Name(e) = np.head else { return };
+        let between = self.chart.tokens.get(span.end..edge.start.max(np.start)).unwrap_or(&[]);
+        let has = |kind: &str| between.iter().any(|t| self.chart.model.phrase.has(kind, t.id));
+        let kind = self.ledger.kind_of(self.chart.knowledge, &self.ledger.line_item(*line));
+        let named = self.chart.names.get(e).and_then(|e| self.chart.name(e.candidates.first()?.name));
+        let alike = kind.is_some() && named.is_some_and(|n| self.ledger.kind_of(self.chart.knowledge, &n) == kind);
+        if self.correcting.is_none() && alike && has("revises") && !has("list") {
+            self.correcting = Some(at);
+        }
+    }
+
+    /// Of what the words may name the one of the kind of a line that is corrected: "the steak bowl, no, the chicken one".
+    fn same_kind_instead(&self, np: &Np, items: u64) -> Option<Name> {
+        let What::Line(line) = self.entries.get(self.correcting?)?.what else { return None };
+        let kind = self.ledger.kind_of(self.chart.knowledge, &self.ledger.line_item(line))?;
+        let Head::Name(e) = np.head else { return None };
+        let candidates = self.chart.names.get(e)?.candidates.iter().filter(|c| self.chart.mask(c.name) & items != 0);
+        let mut of_kind = candidates.filter_map(|c| self.chart.name(c.name)).filter(|n| self.ledger.kind_of(self.chart.knowledge, n).as_ref() == Some(&kind));
+        let only = of_kind.next()?;
+        of_kind.next().is_none().then_some(only)
     }
 
     /// Whether the words name something of another sort much better.
@@ -403,6 +435,12 @@ impl Resolver<'_, '_> {
         {
             let item = self.ledger.line_item(line);
             self.new_line(item, n, &np.attributes, edge, pattern.weak);
+            return;
+        }
+        // "A large one and a small one".
+        if let (true, Some(line)) = (np.article == Article::Indefinite && !np.attributes.is_empty() && self.follows("list", edge), self.ledger.last_new()) {
+            let item = self.ledger.line_item(line);
+            self.new_line(item, np.count.unwrap_or(1), &np.attributes, edge, pattern.weak);
             return;
         }
         if changes_next || np.place.is_some() || matches!(np.which, Which::Both | Which::All | Which::Other) || !np.attributes.is_empty() {

@@ -232,6 +232,8 @@ impl Resolver<'_, '_> {
         let Head::Name(e) = np.head else { return Picked::Nothing };
         let Some(edge) = self.chart.names.get(e) else { return Picked::Nothing };
         let mut scored: Vec<(f32, f32, Name)> = vec![];
+        // Beside a name that was said whole no other is helped by its kind.
+        let whole = edge.candidates.iter().any(|c| self.chart.mask(c.name) & mask != 0 && c.score >= 0.93);
         for c in &edge.candidates {
             if self.chart.mask(c.name) & mask == 0 {
                 continue;
@@ -243,7 +245,7 @@ impl Resolver<'_, '_> {
             }
             if let Some(kind) = &self.kind
                 && self.ledger.kind_of(self.chart.knowledge, &name).as_ref() == Some(kind)
-                && c.score < 0.93
+                && !whole
             {
                 s += 0.3;
             }
