@@ -229,8 +229,9 @@ impl Embedded {
             .iter()
             .chain(&context.said_before)
             .flat_map(|a| &a.args)
+            .chain(context.view.atoms().iter().flat_map(|a| &a.args))
             .filter_map(|t| if let Term::Str(s) = t { Some(s.clone()) } else { None });
-        for s in strings.chain(context.view.lines().iter().map(|l| l.item.clone())) {
+        for s in strings.chain(context.view.names().cloned()) {
             if self.knowledge.names.find(&s).is_none() && !out.iter().any(|e| e.1 == s) {
                 let words: Vec<String> =
                     plain_words(&s, &self.model.respell).into_iter().filter(|w| w.chars().next().is_some_and(char::is_alphanumeric)).collect();

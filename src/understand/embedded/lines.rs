@@ -131,11 +131,11 @@ impl Ledger {
         // Each instance has its own places to fill.
         let one = if composed { self.slots(knowledge, item) } else { vec![] };
         let copies = usize::try_from(count.clamp(1, 4)).unwrap_or(1);
-        // What is always in it can be changed too: "and no lettuce on the taco".
-        for dish in one.iter().filter_map(|s| s.1.clone()) {
-            self.member_line(&dish);
+        let slots: Vec<(Name, Option<Name>)> = std::iter::repeat_n(one, copies).flatten().collect();
+        // What comes with it by itself is there too, and can be changed.
+        for member in slots.iter().filter_map(|s| s.1.clone()) {
+            self.put(&member);
         }
-        let slots = std::iter::repeat_n(one, copies).flatten().collect();
         self.lines.push(Line { item: item.clone(), instances: vec![], new: true, slots, composed, cursor: 0 });
         let line = self.lines.len() - 1;
         self.set_count(line, count);
@@ -340,14 +340,14 @@ impl Ledger {
 
     /// Instances of a kind: all, one, a numbered one.
     pub fn select_kind(&mut self, knowledge: &Knowledge, kind: &Name, place: Option<i64>, count: Option<i64>, several: bool) -> Target {
-        let of_kind: Vec<(usize, usize)> = self
-            .lines
-            .iter()
-            .enumerate()
-            .filter(|(_, l)| !l.composed && self.kind_of(knowledge, &l.item).as_ref() == Some(kind))
-            .flat_map(|(n, l)| l.instances.iter().map(move |i| (n, *i)))
-            .collect();
-        let ids: Vec<usize> = of_kind.iter().map(|x| x.1).collect();
+        let ids_of = |fits: &dyn Fn(&Name) -> bool| -> Vec<usize> {
+            self.lines.iter().filter(|l| !l.composed && fits(&l.item)).flat_map(|l| l.instances.iter().copied()).collect()
+        };
+        let mut ids = ids_of(&|n| self.kind_of(knowledge, n).as_ref() == Some(kind));
+        // "The quesadilla", of a Breakfast Quesadilla, which counts as breakfast.
+        if ids.is_empty() {
+            ids = ids_of(&|n| is_called(n, kind));
+        }
         let mut items: Vec<Name> = ids.iter().filter_map(|i| self.item_of(*i)).collect();
         items.dedup();
         if let Some(p) = place {
@@ -432,8 +432,7 @@ impl Ledger {
     }
 
     /// The last composed line of an item, of this turn or before; it takes members from now on.
-    pub fn combo_line(&mut self, model: &Model, knowledge: &Knowledge, item: &Name) -> Option<usize> {
-        let _ = model;
+    pub fn combo_line(&mut self, knowledge: &Knowledge, item: &Name) -> Option<usize> {
         let at = self.lines.iter().rposition(|l| l.composed && l.item == *item)?;
         let slots = if self.lines.get(at).is_some_and(|l| l.slots.is_empty()) { self.slots(knowledge, item) } else { vec![] };
         if let Some(l) = self.lines.get_mut(at)
@@ -462,6 +461,20 @@ impl Ledger {
         (0..self.lines.len()).find(|i| self.lines.get(*i).is_some_and(|l| l.composed && l.item == *of) && self.slot_for(*i, item).is_some())
     }
 
+    /// How many lines of the same composed item have an open place for the item.
+    pub fn lines_for(&self, combo: usize, item: &Name) -> usize {
+        let of = self.line_item(combo);
+        let lines = self.lines.iter().enumerate().filter(|(_, l)| l.composed && l.item == of);
+        // Copies in one line have their places in it.
+        lines.map(|(i, l)| if l.instances.len() > 1 { self.places_for(i, item).min(l.instances.len()) } else { self.places_for(i, item).min(1) }).sum()
+    }
+
+    /// Another member takes the place of one.
+    pub fn refill(&mut self, combo: usize, old: &Name, new: &Name) {
+        let slot = self.lines.get_mut(combo).and_then(|l| l.slots.iter_mut().find(|s| s.1.as_ref() == Some(old)));
+        slot.into_iter().for_each(|s| s.1 = Some(new.clone()));
+    }
+
     /// What fills the slots that take the item, if none of them is open.
     pub fn filled_by(&self, combo: usize, item: &Name) -> Option<Name> {
         if self.slot_for(combo, item).is_some() {
@@ -471,10 +484,10 @@ impl Ledger {
         l.slots.iter().find(|(g, d)| d.is_some() && self.members.iter().any(|m| m.0 == *g && m.1 == *item)).and_then(|s| s.1.clone()).filter(|d| d != item)
     }
 
-    /// What the open slots of a composed line take.
-    pub fn choices(&self, knowledge: &Knowledge, combo: usize) -> Vec<Name> {
+    /// What the open slots of a composed line take; if `filled`, what the others take.
+    pub fn choices(&self, knowledge: &Knowledge, combo: usize, filled: bool) -> Vec<Name> {
         let Some(l) = self.lines.get(combo) else { return vec![] };
-        let mut out: Vec<Name> = l.slots.iter().filter(|s| s.1.is_none()).flat_map(|s| knowledge.second(&self.group, &s.0).iter().cloned()).collect();
+        let mut out: Vec<Name> = l.slots.iter().filter(|s| s.1.is_some() == filled).flat_map(|s| knowledge.second(&self.group, &s.0).iter().cloned()).collect();
         out.sort();
         out.dedup();
         out
@@ -488,16 +501,15 @@ impl Ledger {
         {
             x.1 = Some(item.clone());
         }
-        self.member_line(item)
+        self.put(item)
     }
 
-    /// A line for a member of a composed item.
-    fn member_line(&mut self, item: &Name) -> Target {
+    /// A member of a composed line.
+    fn put(&mut self, item: &Name) -> Target {
         self.instances.push(Instance { item: item.clone(), changes: vec![] });
         let id = self.instances.len() - 1;
         self.lines.push(Line { item: item.clone(), instances: vec![id], new: false, slots: vec![], composed: false, cursor: 0 });
-        let line = self.lines.len() - 1;
-        Target { ids: vec![id], item: Some(item.clone()), line: Some(line), ..Target::default() }
+        Target { ids: vec![id], item: Some(item.clone()), line: Some(self.lines.len() - 1), ..Target::default() }
     }
 
     /// One instance became another item.
@@ -513,6 +525,11 @@ impl Ledger {
         }
         Target { ids: id.into_iter().collect(), item: Some(new.clone()), ..Target::default() }
     }
+}
+
+/// Whether a word of the name is the kind.
+pub fn is_called(name: &str, kind: &str) -> bool {
+    name.split_whitespace().any(|w| w.eq_ignore_ascii_case(kind))
 }
 
 /// Whether a term names something.

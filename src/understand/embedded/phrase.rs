@@ -169,7 +169,10 @@ impl Phrases<'_, '_> {
     fn place(&self, np: Np, at: usize, out: &mut Vec<Np>) {
         if let Some(t) = self.chart.tokens.get(at) {
             if let Some(p) = self.chart.model.ordinals.get(&t.id) {
-                let next = Np { place: Some(*p), extra_score: np.extra_score + 1.0, ..np.clone() };
+                // "A second one" is one more.
+                let more = *p > 1 && np.article == Article::Indefinite && np.which == Which::Unsaid;
+                let (place, which) = if more { (None, Which::Another) } else { (Some(*p), np.which) };
+                let next = Np { place, which, extra_score: np.extra_score + 1.0, ..np.clone() };
                 self.count(next, at + 1, out);
             }
             // "Number two".
@@ -330,6 +333,10 @@ impl Phrases<'_, '_> {
     fn times(&self, np: Np, out: &mut Vec<Np>) {
         let comma = usize::from(self.chart.tokens.get(np.end).is_some_and(|t| t.punct() == Some(',')));
         let at = np.end + comma;
+        // "Crunchy both".
+        if np.which == Which::Unsaid && np.count.is_none() && self.is("both", np.end) && self.chart.tokens.get(np.end + 1).is_none_or(|t| t.punct().is_some()) {
+            out.push(Np { end: np.end + 1, which: Which::Both, extra_score: np.extra_score + 1.0, ..np.clone() });
+        }
         if np.count.is_none()
             && self.is("times", at)
             && let Some(n) = self.chart.model.numbers.whole(self.chart.tokens, at + 1).filter(|n| n.value > 0)

@@ -86,6 +86,10 @@ pub struct Resolver<'c, 'a> {
     last_name_end: usize,
     answered_line: Option<usize>,
     answered: Vec<Answer>,
+    /// The composed line that repeats one before it, while nothing else was said of it.
+    copied: Option<usize>,
+    /// Whether what comes next is said of each of the lines alike: "both with milk".
+    each: bool,
     /// Whether what is said later may be what is being talked about; not so where each mention has its own place.
     pub looks_ahead: bool,
 }
@@ -140,6 +144,8 @@ impl<'c, 'a> Resolver<'c, 'a> {
             last_name_end: 0,
             answered_line: None,
             answered: vec![],
+            copied: None,
+            each: false,
             looks_ahead: true,
         }
     }
@@ -151,7 +157,9 @@ impl<'c, 'a> Resolver<'c, 'a> {
             let Some(pattern) = self.grammar.patterns.get(edge.pattern) else { continue };
             let bound = after.get(edge.pattern).and_then(|a| a.as_deref()).unwrap_or(&[]);
             let before = self.traces();
-            if let Some(at) = self.says_otherwise(self.acted_to, edge.start) {
+            // "No tomatoes, wait, no lettuce": the word that corrects may belong to the reading.
+            let own = usize::from(self.is_word("corrects", edge.start) && !self.is_word("negation", edge.start));
+            if let Some(at) = self.says_otherwise(self.acted_to, edge.start + own) {
                 self.correcting = Some(at);
             }
             self.step(edge, pattern, bound, steps.get(i + 1..).unwrap_or(&[]));
@@ -239,20 +247,24 @@ impl<'c, 'a> Resolver<'c, 'a> {
 
     /// What was read last, if between it and what follows there is nothing but a "no": then the one takes the place of the other.
     fn says_otherwise(&self, from: usize, to: usize) -> Option<usize> {
-        let has = |kind: &str, i: &usize| self.chart.tokens.get(*i).is_some_and(|t| self.chart.model.phrase.has(kind, t.id));
         let at = self.entries.iter().rposition(|e| e.weak < 2).filter(|at| self.entries.get(*at).is_some_and(|e| e.what != What::Gone && e.weak == 0))?;
-        let nothing = |i: usize| has("corrects", &i) || has("list", &i) || self.chart.skip_cost(i) <= 0.0;
-        ((from..to).any(|i| has("corrects", &i)) && (from..to).all(nothing)).then_some(at)
+        let nothing = |i: usize| self.is_word("corrects", i) || self.is_word("list", i) || self.chart.skip_cost(i) <= 0.0;
+        ((from..to).any(|i| self.is_word("corrects", i)) && (from..to).all(nothing)).then_some(at)
     }
 
     /// Whether a reading denies something: a "no" or "not" stands in it before the phrase.
     fn denies(&self, edge: &Edge, np: &Np) -> bool {
-        (edge.start..np.start).any(|i| self.chart.tokens.get(i).is_some_and(|t| self.chart.model.phrase.has("negation", t.id)))
+        (edge.start..np.start).any(|i| self.is_word("negation", i))
+    }
+
+    /// Whether a token is a word of a kind.
+    fn is_word(&self, kind: &str, at: usize) -> bool {
+        self.chart.tokens.get(at).is_some_and(|t| self.chart.model.phrase.has(kind, t.id))
     }
 
     /// Whether a word of a kind stands right before a reading.
     fn follows(&self, kind: &str, edge: &Edge) -> bool {
-        edge.start.checked_sub(1).and_then(|i| self.chart.tokens.get(i)).is_some_and(|t| self.chart.model.phrase.has(kind, t.id))
+        edge.start.checked_sub(1).is_some_and(|i| self.is_word(kind, i))
     }
 
     /// Whether words that matter stand between two tokens.

@@ -150,6 +150,9 @@ impl Resolver<'_, '_> {
         {
             return;
         }
+        if self.picks_anew(np) {
+            return;
+        }
         let combo = self.ledger.open_combo().or_else(|| self.filling(np, edge));
         let picked = match combo.and_then(|c| self.member_of(np, c)) {
             Some(n) => Picked::One(n),
@@ -173,7 +176,7 @@ impl Resolver<'_, '_> {
                     return;
                 }
                 if let Some(old) = self.meant_instead(&name, edge) {
-                    return self.swap_member(&old, &name, np, edge, pattern);
+                    return self.swap(&old, &name, Some(np), 1, edge, pattern.weak);
                 }
                 if let Some(n) = np.count.filter(|_| self.says_again(&name, edge)) {
                     let quantity = self.chart.model.lines.as_ref().map_or("", |l| l.config.quantity.as_str());
@@ -183,11 +186,7 @@ impl Resolver<'_, '_> {
                 if let Some(c) = combo
                     && self.ledger.slot_for(c, &name).is_some()
                 {
-                    let both = (np.which == Which::Both).then_some(2).or_else(|| self.for_each(c, edge));
-                    for _ in 0..count.or(both).unwrap_or(1).clamp(1, 4) {
-                        self.fill(c, &name, &np.attributes, edge, pattern.weak);
-                    }
-                    return;
+                    return self.fill_all(c, &name, &Np { count, ..np.clone() }, edge, pattern.weak);
                 }
                 let refers = definite
                     && (changes_next || np.place.is_some() || np.part || np.which == Which::Both)
@@ -210,14 +209,6 @@ impl Resolver<'_, '_> {
             }
             Picked::Nothing => {}
         }
-    }
-
-    /// How many of a composed line a member is said of: "two boxes, both with milk".
-    fn for_each(&self, combo: usize, edge: &Edge) -> Option<i64> {
-        let said = self.entries.iter().rfind(|e| e.what == What::Line(combo))?.span.end;
-        let tokens = self.chart.tokens.get(said..edge.start)?;
-        let each = tokens.iter().any(|t| ["both", "all"].iter().any(|kind| self.chart.model.phrase.has(kind, t.id)));
-        (each && !tokens.iter().any(|t| t.punct() == Some('.'))).then(|| self.ledger.count(combo))
     }
 
     /// The last item of the last turn, where words correct what was heard in it.
@@ -252,7 +243,7 @@ impl Resolver<'_, '_> {
         let spoken_of = |n: &Name| self.context.last_actions.iter().any(|a| matches!(a.args.last(), Some(Term::Str(s)) if s == n));
         let told = self.ledger.unfilled(&|item, members| bare && spoken_of(item) || members.iter().any(|m| spoken_of(m)));
         // What may fill its places was just listed: "which tacos may I choose from?"
-        let listed = |c: &usize| self.ledger.choices(self.chart.knowledge, *c).iter().filter(|n| spoken_of(n)).count() > 1;
+        let listed = |c: &usize| self.ledger.choices(self.chart.knowledge, *c, false).iter().filter(|n| spoken_of(n)).count() > 1;
         let open = told.or_else(|| self.ledger.unfilled(&|_, _| true).filter(listed))?;
         // A number is meant for the line if it has just so many places for the name, or that many of what was listed.
         let places = self.member_of(np, open).map_or(0, |name| self.ledger.places_for(open, &name));
@@ -316,7 +307,7 @@ impl Resolver<'_, '_> {
     }
 
     pub(super) fn member_of(&self, np: &Np, combo: usize) -> Option<Name> {
-        self.narrowed(np, &self.ledger.choices(self.chart.knowledge, combo)).filter(|_| np.which == Which::Unsaid)
+        self.narrowed(np, &self.ledger.choices(self.chart.knowledge, combo, false)).filter(|_| matches!(np.which, Which::Unsaid | Which::Both | Which::All))
     }
 
     /// "cheesy, I mean": a bare partial name of what was just named adds nothing.
@@ -391,12 +382,19 @@ impl Resolver<'_, '_> {
         }
         let said_lines = self.ledger.has_new();
         if np.which == Which::Another {
-            if let Some(item) = self.ledger.last_item(&|_| true).or(offered) {
+            if let Some(item) = self.current_item(&[]).or(offered) {
                 self.new_line(item, np.count.unwrap_or(1), &np.attributes, edge, pattern.weak);
             }
             return;
         }
-        if !changes_next && !said_lines {
+        // "Two meals, both with milk".
+        let composed = self.ledger.open_combo().is_some_and(|c| self.ledger.count(c) > 1);
+        if composed && matches!(np.which, Which::Both | Which::All) {
+            self.each = true;
+            self.absorbed += 1;
+            return;
+        }
+        if (!changes_next || np.place.is_some()) && !said_lines {
             let chosen = self.told_of(np, self.chart.model.lines.as_ref().map_or(0, |l| l.items));
             for item in &chosen {
                 self.new_line(item.clone(), np.count.filter(|_| np.place.is_some()).unwrap_or(1), &np.attributes, edge, pattern.weak);
@@ -444,7 +442,8 @@ impl Resolver<'_, '_> {
             return;
         }
         if changes_next || np.place.is_some() || matches!(np.which, Which::Both | Which::All | Which::Other) || !np.attributes.is_empty() {
-            let target = self.target(np, edge, &[]);
+            let spread = np.attributes.first().and_then(|a| self.chart.model.lines.as_ref()?.attributes.get(&a.0)).and_then(|a| self.spread(np, a));
+            let target = spread.unwrap_or_else(|| self.target(np, edge, &[]));
             for (sort, value) in &np.attributes {
                 self.attribute(*sort, value, target.clone(), edge, pattern.weak);
             }
@@ -463,6 +462,7 @@ impl Resolver<'_, '_> {
 
     pub(super) fn new_line(&mut self, item: Name, count: i64, attributes: &[(u16, Name)], edge: &Edge, weak: u8) {
         let line = self.ledger.add(self.chart.model, self.chart.knowledge, &item, count);
+        (self.copied, self.each) = (None, false);
         self.topic = Some(item.clone());
         self.kind = self.ledger.kind_of(self.chart.knowledge, &item);
         self.last_name_end = edge.end;
@@ -474,10 +474,27 @@ impl Resolver<'_, '_> {
         self.focus = Some(target);
     }
 
+    /// "The same again with a Starry": another pick for the line that was copied.
+    fn picks_anew(&mut self, np: &Np) -> bool {
+        let Some(line) = self.copied else { return false };
+        let Some(new) = self.narrowed(np, &self.ledger.choices(self.chart.knowledge, line, true)) else { return false };
+        let Some(old) = self.ledger.filled_by(line, &new) else { return false };
+        let taken = |e: &&mut Entry| matches!(&e.what, What::Atom(a) if a.args.len() == 2 && a.args.get(1).and_then(Term::as_name) == Some(&*old));
+        let Some(Entry { what: What::Atom(atom), .. }) = self.entries.iter_mut().rev().find(taken) else { return false };
+        if let Some(member) = atom.args.get_mut(1) {
+            *member = Term::Str(new.clone());
+        }
+        self.ledger.refill(line, &old, &new);
+        self.topic = Some(new);
+        self.absorbed += 1;
+        true
+    }
+
     /// Gives the line just made the members and changes of the instance before it.
     fn copy(&mut self, item: &Name, edge: &Edge, weak: u8) {
         let (changes, members) = self.ledger.last_of(item);
         let Some(line) = self.ledger.last_new() else { return };
+        self.copied = (!members.is_empty()).then_some(line);
         for member in members {
             self.fill(line, &member, &[], edge, weak);
         }
@@ -487,6 +504,24 @@ impl Resolver<'_, '_> {
             self.push(What::Change { target: target.clone(), rest }, edge, weak);
         }
         self.focus = Some(target);
+    }
+
+    /// Puts a member where it was said to go: so many times, into both or all places, into each of the lines alike.
+    pub(super) fn fill_all(&mut self, combo: usize, name: &Name, np: &Np, edge: &Edge, weak: u8) {
+        // "Milk for both of them".
+        let phrases = edge.binds.iter().filter_map(|(_, b)| if let Bind::Np(i) = b { self.chart.phrases.get(*i) } else { None });
+        let every = self.each || phrases.into_iter().any(|o| o.start != np.start && matches!(o.which, Which::Both | Which::All));
+        let n = match np.count.and_then(|n| usize::try_from(n).ok()) {
+            Some(n) => n,
+            None if every => self.ledger.lines_for(combo, name),
+            None if matches!(np.which, Which::Both | Which::All) => self.ledger.places_for(combo, name).max(self.ledger.lines_for(combo, name)),
+            None => 1,
+        };
+        for _ in 0..n.clamp(1, 4) {
+            let open = self.ledger.slot_for(combo, name).is_some();
+            let line = if open && !every { combo } else { self.ledger.beside(combo, name).unwrap_or(combo) };
+            self.fill(line, name, &np.attributes, edge, weak);
+        }
     }
 
     pub(super) fn fill(&mut self, combo: usize, name: &Name, attributes: &[(u16, Name)], edge: &Edge, weak: u8) {

@@ -4,7 +4,7 @@ use super::{Picked, Resolver, What, restates};
 use crate::term::{Atom, Name, Term};
 use crate::understand::embedded::chart::{Bind, Edge};
 use crate::understand::embedded::lines::{Target, names};
-use crate::understand::embedded::model::Pattern;
+use crate::understand::embedded::model::{AttributeModel, Pattern};
 use crate::understand::embedded::phrase::{Article, Head, Np, Which};
 use crate::understand::embedded::template::{Slot, Template};
 
@@ -164,7 +164,12 @@ impl Resolver<'_, '_> {
             }
             Some(slot @ Slot::Var(_)) if self.np(edge, slot).is_some() => {
                 let Some(np) = self.np(edge, slot) else { return };
-                let t = if self.opens_line(&np) { self.open_line(&np, edge, pattern) } else { self.target(&np, edge, &parts) };
+                let of = self.chart.model.lines.as_ref().and_then(|l| l.attributes.values().find(|a| a.means.iter().any(|m| m.args.get(1) == template.args.get(1))));
+                let t = match of.and_then(|a| self.spread(&np, a)) {
+                    Some(all) => all,
+                    None if self.opens_line(&np) => self.open_line(&np, edge, pattern),
+                    None => self.target(&np, edge, &parts),
+                };
                 self.focus = Some(t.clone());
                 t
             }
@@ -206,6 +211,30 @@ impl Resolver<'_, '_> {
             entry.what = What::Gone;
         }
         self.push(What::Change { target, rest }, edge, pattern.weak);
+    }
+
+    /// "Both large", "all of them regular": the instances of several things that can have the attribute, those that were asked about
+    /// first. `None` where no such phrase, or not so many, or the thing in question has several itself.
+    pub(super) fn spread(&self, np: &Np, attribute: &AttributeModel) -> Option<Target> {
+        let fact = attribute.only_if.as_ref()?;
+        let op = attribute.means.first()?.args.get(1)?;
+        let Slot::Term(op @ Term::Const(name)) = op else { return None };
+        let several = matches!(np.which, Which::Both | Which::All) || np.head == Head::Pronoun(true);
+        if !several || !matches!(np.head, Head::Left | Head::Pronoun(_)) || np.place.is_some() || self.ledger.has_new() {
+            return None;
+        }
+        let able = |by: &dyn Fn(&[Atom]) -> bool| {
+            let mut found = self.ledger.told_apart(by);
+            found.retain(|f| self.chart.knowledge.holds(fact, &f.1));
+            found
+        };
+        let asked = self.context.last_actions.iter().any(|a| a.args.len() == 3 && a.args.last() == Some(op));
+        let open = able(&|changes| changes.iter().all(|c| c.name != *name));
+        let all = if asked && !open.is_empty() { open } else { able(&|_| true) };
+        let wanted = np.count.or((np.which == Which::Both).then_some(2)).and_then(|n| usize::try_from(n).ok());
+        let current = self.current_item(&[]).filter(|i| self.chart.knowledge.holds(fact, i)).map_or(0, |i| self.ledger.number_of(&i));
+        let own = !asked && current > 1 && wanted.is_none_or(|n| n == current);
+        (!own && wanted.is_none_or(|n| n == all.len())).then(|| Target { ids: all.into_iter().map(|f| f.0).collect(), ..Target::default() })
     }
 
     /// Whether a phrase that something is said of orders the item by that: "a Bean Burrito made grilled".

@@ -4,13 +4,16 @@ use std::ops::Range;
 
 use super::{Picked, Resolver, to_i32};
 use crate::ontology::Arg;
-use crate::term::{Name, Term};
+use crate::term::{Atom, Name, Term};
 use crate::understand::Unsure;
 use crate::understand::embedded::chart::{Bind, Edge, NameEdge};
 use crate::understand::embedded::model::Pattern;
 use crate::understand::embedded::phrase::{Article, Head, Np, Which};
 use crate::understand::embedded::template::{Slot, Template};
 use crate::understand::embedded::title_case;
+
+/// How many things that were listed "all" may mean at once.
+const ALL: usize = 6;
 
 impl Resolver<'_, '_> {
     /// "Both are back": the variable that stands for several of the things that were just listed, and their names.
@@ -124,14 +127,7 @@ impl Resolver<'_, '_> {
 
     /// Which of the things that were just listed are meant: "the first one", "the last one", "both".
     pub(super) fn told_of(&self, np: &Np, mask: u64) -> Vec<Name> {
-        let answer = self.context.last_actions.iter().rfind(|a| a.args.len() > 2);
-        let listed = self.context.last_actions.iter().filter(|a| answer.is_some_and(|l| l.name == a.name && l.args.get(..2) == a.args.get(..2)));
-        let names: Vec<Name> = listed
-            .filter_map(|a| match a.args.last() {
-                Some(Term::Str(n)) if self.chart.knowledge.mask(n) & mask != 0 => Some(n.clone()),
-                _ => None,
-            })
-            .collect();
+        let names = self.listed(mask);
         match np.place {
             _ if names.len() < 2 => vec![],
             Some(place) => {
@@ -140,8 +136,23 @@ impl Resolver<'_, '_> {
                 steps.and_then(|n| if place < 0 { from_end.nth(n) } else { names.get(n) }).cloned().into_iter().collect()
             }
             None if np.which == Which::Both && names.len() == 2 => names,
+            None if np.which == Which::All && names.len() <= ALL => names,
             None => vec![],
         }
+    }
+
+    /// The things that were listed last: what several actions of one form tell apart. What is there already was not offered.
+    fn listed(&self, mask: u64) -> Vec<Name> {
+        let actions = &self.context.last_actions;
+        let names_at = |of: &Atom, at: usize| -> Option<Vec<Name>> {
+            let alike = actions.iter().filter(|a| a.name == of.name && a.args.len() == of.args.len());
+            let mut names: Vec<Name> = alike.map(|a| a.args.get(at).and_then(|t| if let Term::Str(n) = t { Some(n.clone()) } else { None })).collect::<Option<_>>()?;
+            let before = names.len();
+            names.dedup();
+            let fits = |n: &Name| self.chart.knowledge.mask(n) & mask != 0 && !self.ledger.holds(n);
+            (names.len() == before && before > 1 && names.iter().all(fits)).then_some(names)
+        };
+        actions.iter().rev().find_map(|a| (0..a.args.len()).rev().find_map(|at| names_at(a, at))).unwrap_or_default()
     }
 
     pub(super) fn be_unsure(&mut self, np: &Np, candidates: Vec<Name>) {

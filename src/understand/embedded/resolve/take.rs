@@ -1,8 +1,9 @@
 //! Taking away, setting numbers, replacing.
 
-use super::{Picked, Resolver, What, to_i32};
+use super::{Entry, Picked, Resolver, What, to_i32};
 use crate::term::{Atom, Name, Term};
 use crate::understand::embedded::chart::{Bind, Edge};
+use crate::understand::embedded::lines::is_called;
 use crate::understand::embedded::model::Pattern;
 use crate::understand::embedded::phrase::{Article, Head, Np, Which};
 use crate::understand::embedded::template::{Slot, Template};
@@ -165,7 +166,7 @@ impl Resolver<'_, '_> {
             let current =
                 self.current_item(&[]).filter(|c| !counted && self.ledger.kind_of(self.chart.knowledge, c) == self.ledger.kind_of(self.chart.knowledge, &item));
             match (current, np) {
-                (Some(old), Some(p)) => self.swap_member(&old, &item, &p, edge, pattern),
+                (Some(old), Some(p)) => self.swap(&old, &item, Some(&p), 1, edge, pattern.weak),
                 (_, Some(p)) => self.new_line(item, p.count.unwrap_or(1), &p.attributes, edge, pattern.weak),
                 _ => {}
             }
@@ -253,24 +254,11 @@ impl Resolver<'_, '_> {
         if new == old {
             return;
         }
-        if let Some(line) = self.ledger.new_line_of(&old) {
-            let count = self.ledger.count(line);
-            self.ledger.rename(line, &new, count);
-            self.focus = Some(self.ledger.line_target(line));
-            self.topic = Some(new);
-            return;
+        // "The burrito instead", of one that is there, takes no other's place.
+        let there = old_np.is_none() && self.ledger.holds(&new) && new_np.as_ref().is_some_and(|np| np.article == Article::Definite);
+        if !there {
+            self.swap(&old, &new, new_np.as_ref(), copies, edge, pattern.weak);
         }
-        for _ in 0..copies.clamp(1, 25) {
-            self.push(What::Atom(Atom { name: template.name.clone(), args: vec![Term::Str(old.clone()), Term::Str(new.clone())] }), edge, pattern.weak);
-        }
-        let target = self.ledger.replaced(&old, &new);
-        if let Some(np) = &new_np {
-            for (sort, value) in &np.attributes {
-                self.attribute(*sort, value, target.clone(), edge, pattern.weak);
-            }
-        }
-        self.topic = Some(new);
-        self.focus = Some(target);
     }
 
     /// Like pick, but never the item that is to go.
@@ -301,13 +289,19 @@ impl Resolver<'_, '_> {
             Some(slot) => self.term(&slot, edge, bound, composed, false, &[]).and_then(|t| t.as_name().map(Name::from)),
         };
         let Some(combo) = combo else { return };
-        let Some(line) = self.ledger.combo_line(self.chart.model, self.chart.knowledge, &combo) else { return };
+        let Some(line) = self.ledger.combo_line(self.chart.knowledge, &combo) else { return };
         let Some(np) = template.args.get(1).and_then(|s| self.np(edge, s)) else { return };
         let picked = match &np.head {
             Head::Name(_) => match self.member_of(&np, line) {
                 Some(n) => Picked::One(n),
                 None => self.pick(&np, items, 0.0),
             },
+            // "Burrito", where only one of the choices is one.
+            Head::Kind(kind) => {
+                let of = |n: &Name| self.ledger.kind_of(self.chart.knowledge, n).as_ref() == Some(kind) || is_called(n, kind);
+                let mut fit = self.ledger.choices(self.chart.knowledge, line, false).into_iter().filter(of);
+                fit.next().filter(|_| fit.next().is_none()).map_or(Picked::Nothing, Picked::One)
+            }
             _ => Picked::Nothing,
         };
         match picked {
@@ -320,28 +314,38 @@ impl Resolver<'_, '_> {
                 if pattern.after.is_none()
                     && let Some(old) = self.ledger.filled_by(line, &name)
                 {
-                    return self.swap_member(&old, &name, &np, edge, pattern);
+                    return self.swap(&old, &name, Some(&np), 1, edge, pattern.weak);
                 }
                 // "And a burrito" is no pick where no place takes one.
                 if pattern.after.is_some() && np.article == Article::Indefinite && self.ledger.slot_for(line, &name).is_none() {
                     return self.new_line(name, np.count.unwrap_or(1), &np.attributes, edge, pattern.weak);
                 }
-                for _ in 0..np.count.unwrap_or(1).clamp(1, 4) {
-                    self.fill(line, &name, &np.attributes, edge, pattern.weak);
-                }
+                self.fill_all(line, &name, &np, edge, pattern.weak);
             }
             Picked::Tie(names) => self.be_unsure(&np, names),
             Picked::Nothing => {}
         }
     }
 
-    /// A pick for a slot that is filled replaces what fills it.
-    pub(super) fn swap_member(&mut self, old: &Name, new: &Name, np: &Np, edge: &Edge, pattern: &Pattern) {
-        let Some(replace) = self.chart.model.lines.as_ref().map(|l| l.config.replace.clone()) else { return };
-        self.push(What::Atom(Atom { name: replace.as_str().into(), args: vec![Term::Str(old.clone()), Term::Str(new.clone())] }), edge, pattern.weak);
-        let target = self.ledger.replaced(old, new);
-        for (sort, value) in &np.attributes {
-            self.attribute(*sort, value, target.clone(), edge, pattern.weak);
+    /// One thing takes the place of another: in this turn's own line at once, else by a predicate for each of so many instances.
+    pub(super) fn swap(&mut self, old: &Name, new: &Name, np: Option<&Np>, copies: i64, edge: &Edge, weak: u8) {
+        let Some(lines) = self.chart.model.lines.as_ref() else { return };
+        let target = if let Some(line) = self.ledger.new_line_of(old) {
+            let count = self.ledger.count(line);
+            self.ledger.rename(line, new, count);
+            self.ledger.line_target(line)
+        } else {
+            // "No root beer, I said Dr Pepper": what is replaced does not go besides.
+            let goes = |e: &Entry| matches!(&e.what, What::Atom(a) if *a.name == *lines.config.remove && a.args.first().and_then(Term::as_name) == Some(&**old));
+            self.entries.retain(|e| !goes(e));
+            for _ in 0..copies.clamp(1, 25) {
+                let args = vec![Term::Str(old.clone()), Term::Str(new.clone())];
+                self.push(What::Atom(Atom { name: lines.config.replace.as_str().into(), args }), edge, weak);
+            }
+            self.ledger.replaced(old, new)
+        };
+        for (sort, value) in np.iter().flat_map(|np| &np.attributes) {
+            self.attribute(*sort, value, target.clone(), edge, weak);
         }
         self.topic = Some(new.clone());
         self.focus = Some(target);
