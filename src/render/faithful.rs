@@ -16,6 +16,7 @@ mod alike;
 mod chart;
 mod clauses;
 pub mod grammar;
+mod names;
 mod phrase;
 pub mod scan;
 mod words;

@@ -102,6 +102,8 @@ fn lies_are_refused() {
         ("lies-six", 0),
         ("lies-seven", 0),
         ("lies-eight", 0),
+        ("lies-nine", 0),
+        ("lies-nine-source", 0),
         ("lies-fresh", 1),
     ]);
 }
@@ -120,6 +122,8 @@ fn honest_wordings_pass() {
         ("honest-six", 30),
         ("honest-seven", 5),
         ("honest-eight", 10),
+        ("honest-nine", 15),
+        ("honest-ten", 5),
         ("honest-fresh", 10),
     ]);
 }

@@ -203,6 +203,11 @@ impl<'a> Reading<'a> {
         starts.retain(|(start, parted)| *start > here || before.is_none() || !*parted);
         let mut out = vec![];
         for (start, parted) in starts {
+            let moods = [(0, Kind::Social), (REGRETS, Kind::Regret), (ASSENTS, Kind::Assent)];
+            for (end, mood) in self.weightless.get(start).into_iter().flatten() {
+                let stands = parted || *mood != ASSENTS || !before.is_some_and(Kind::asserts);
+                out.extend(moods.iter().filter(|(m, _)| stands && m == mood).map(|(_, kind)| (*kind, *kind, *end, 0)));
+            }
             for (at, kind) in self.kinds.clone() {
                 // An assent says yes to what was said, or, where nothing parts it from a statement, something of what is stated: "is fine".
                 if !parted && (kind.asserts() || kind == Kind::Assent) && before.is_some_and(Kind::asserts) {

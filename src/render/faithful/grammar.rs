@@ -7,9 +7,9 @@ use serde::Deserialize;
 
 use super::alike::{ASSENTS, Alike, Filling, REGRETS};
 use super::clauses::{Rows, words_of};
-use super::collect;
+use super::names::{heads, named, parts_of};
 use super::phrase::{Fill, Form, Part, Piece, Shape, Slot, among, phrase};
-use super::scan::{NameIndex, tokens};
+use super::scan::NameIndex;
 use super::words::{self, Phrase};
 use crate::diag::{Diagnostic, Source};
 use crate::render::Say;
@@ -41,6 +41,9 @@ struct File {
     /// Actions that need no words: an acknowledgement, where something else is said.
     #[serde(default)]
     silent: Vec<String>,
+    /// The same where another action names what they name: whom it is about, where something is told of them.
+    #[serde(default)]
+    implied: Vec<String>,
     /// Words that assert nothing wherever they stand: they may be put between the words of every phrase.
     #[serde(default)]
     filling: String,
@@ -121,6 +124,7 @@ pub struct Grammar {
     filling: Arc<Filling>,
     alike: Arc<Alike>,
     silent: Vec<Pattern>,
+    implied: Vec<Pattern>,
     short: BTreeMap<String, String>,
     /// Words that deny.
     pub denying: BTreeSet<String>,
@@ -165,6 +169,9 @@ impl Grammar {
                     }
                     for text in &file.silent {
                         Pattern::parse(text).map_or_else(|e| wrong(text, e.into()), |p| grammar.silent.push(p));
+                    }
+                    for text in &file.implied {
+                        Pattern::parse(text).map_or_else(|e| wrong(text, e.into()), |p| grammar.implied.push(p));
                     }
                     for text in &file.merge {
                         Pattern::parse(text).map_or_else(|e| wrong(text, e.into()), |p| grammar.merge.push(p));
@@ -228,6 +235,7 @@ impl Grammar {
             alike: self.alike.clone(),
             pronouns: subjects.len() == 1,
             heads: heads(&says, names),
+            parts_of: parts_of(&says, names),
             topics: says.iter().filter_map(|say| say.input.as_ref().and_then(named).or_else(|| named(&say.action))).collect(),
             free: ACTIONS,
             ..Ground::default()
@@ -249,7 +257,13 @@ impl Grammar {
 
     /// The actions that need no words.
     pub fn silent(&self, says: &[Say]) -> Mask {
-        self.silent.iter().fold(0, |mask, p| mask | marked(p, says))
+        let named_again = |at: usize| {
+            let name = says.get(at).and_then(|say| named(&say.action));
+            name.is_some() && says.iter().enumerate().any(|(other, say)| other != at && named(&say.action) == name)
+        };
+        let again = (0..says.len()).filter(|at| named_again(*at)).fold(0, |mask, at| mask | 1 << at);
+        let silent = self.silent.iter().fold(0, |mask, p| mask | marked(p, says));
+        silent | again & self.implied.iter().fold(0, |mask, p| mask | marked(p, says))
     }
 
     /// Equal instances of a thing under the name of the first.
@@ -272,25 +286,6 @@ impl Grammar {
         };
         says.iter().map(named).collect()
     }
-}
-
-/// Names by their last words, where only one name of the reply has that word and it is no name itself: the bowl.
-fn heads(says: &[Say], names: &NameIndex) -> BTreeMap<String, String> {
-    let mut strings = vec![];
-    for atom in says.iter().flat_map(|s| std::iter::once(&s.action).chain(&s.input)) {
-        atom.args.iter().for_each(|t| collect(t, &mut strings, &mut BTreeSet::new()));
-    }
-    let all: BTreeMap<Phrase, String> = strings.into_iter().map(|s| (words::tokens(&s), s)).collect();
-    let lone = |head: &String| all.keys().filter(|name| name.contains(head)).count() == 1 && names.longest_at(&tokens(head)).is_none();
-    let several = all.iter().filter(|(words, _)| words.len() > 1);
-    several.filter_map(|(words, name)| Some((words.last().filter(|head| head.len() > 2 && lone(head))?.clone(), name.clone()))).collect()
-}
-
-/// The first name that an atom holds.
-fn named(atom: &Atom) -> Option<String> {
-    let mut all = vec![];
-    atom.args.iter().for_each(|t| collect(t, &mut all, &mut BTreeSet::new()));
-    all.into_iter().next()
 }
 
 /// The actions of this form.
@@ -446,6 +441,8 @@ pub struct Ground {
     pub heads: BTreeMap<String, String>,
     /// What the actions are about, each by the first name that it holds: what a pronoun may stand for.
     pub topics: BTreeSet<String>,
+    /// Parts of names that stand for them, and whether the last word is what others have too.
+    parts_of: BTreeMap<String, Vec<(Phrase, bool)>>,
     debts: BTreeMap<Term, (Mask, Mask)>,
     /// Pairs of masks: what sets the first is said with the second or behind it.
     pub closed: Vec<(Mask, Mask)>,
@@ -528,9 +525,15 @@ impl Ground {
         let behind = |first: &[&str], nouns: Vec<Phrase>| -> Vec<Phrase> {
             first.iter().flat_map(|f| nouns.iter().map(|n| [words::tokens(f), n.clone()].concat())).collect()
         };
+        let parts = |bare: bool| term.as_name().and_then(|t| self.parts_of.get(t)).into_iter().flatten().filter(move |p| !bare || p.1).map(|p| p.0.clone());
         let noun = |n: i64| term.as_name().map_or_else(|| vec![words::tokens(&name)], |t| words::noun(&self.words.nouns, n, t));
         let known = |n: i64| match n {
-            1 => behind(&["the", "your", "our", "that", "this", "those", "these", "a", "an", "one", ""], noun(1)),
+            1 => {
+                let mut out = behind(&["the", "your", "our", "that", "this", "those", "these", "a", "an", "one", ""], noun(1));
+                out.extend(behind(&["the", "your", "that", "this", "those", "these"], parts(false).collect()));
+                out.extend(behind(&["a", "an", "the", ""], parts(true).collect()));
+                out
+            }
             n => {
                 let mut out = if n == 2 { behind(&["both", "both of the", "both of your", "both the", "both your"], noun(2)) } else { vec![] };
                 for first in ["", "the", "your"] {
@@ -540,7 +543,7 @@ impl Ground {
             }
         };
         match &slot.form {
-            Form::Plain => int.map_or_else(|| words::either_number(&name), words::numerals),
+            Form::Plain => int.map_or_else(|| words::either_number(&name).into_iter().chain(parts(true)).collect(), words::numerals),
             Form::Known => known(1),
             Form::Plural => noun(2),
             // Where one thing alone can be meant, nothing need be said of it; the whole order is no such thing.
@@ -552,7 +555,10 @@ impl Ground {
             Form::Noun(count) => noun(number(count)),
             Form::Counted(count) => {
                 let n = number(count);
-                words::before_noun(n).into_iter().flat_map(|w| noun(n).into_iter().map(move |f| [w.clone(), f].concat())).collect()
+                let before = words::before_noun(n).into_iter().flat_map(|w| noun(n).into_iter().map(move |f| [w.clone(), f].concat()));
+                // Two Pepsis, or "Pepsi, two of them".
+                let nouns = noun(1).into_iter().chain(noun(2));
+                before.chain(nouns.flat_map(|f| words::behind_noun(n).into_iter().map(move |w| [f.clone(), w].concat()))).collect()
             }
             Form::All(count) => known(number(count)),
             Form::Ordinal => words::ordinals(int.unwrap_or(1)),

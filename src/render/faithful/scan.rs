@@ -350,7 +350,7 @@ fn hundredths(word: &str) -> i64 {
     let digits: String = word.chars().take_while(|c| c.is_ascii_digit() || matches!(c, '.' | ',')).collect();
     let rest = word.get(digits.len()..).unwrap_or("");
     let odd = i64::MIN;
-    if !matches!(rest, "" | "st" | "nd" | "rd" | "th") {
+    if !matches!(rest, "" | "st" | "nd" | "rd" | "th" | "x" | "'s") {
         return odd;
     }
     let (whole, fraction) = digits.rsplit_once('.').unwrap_or((&digits, ""));

@@ -134,9 +134,11 @@ fn inner(c: char, before: Option<char>, after: Option<char>) -> bool {
 fn expand(word: &str, out: &mut Phrase) {
     let mut push = |w: &str| out.push(w.to_owned());
     if word.starts_with(|c: char| c.is_ascii_digit()) {
+        let (word, own) = word.strip_suffix("'s").map_or((word, None), |word| (word, Some("'s")));
         let groups: Vec<&str> = word.split(',').collect();
         let grouped = groups.iter().skip(1).all(|g| g.split('.').next().is_some_and(|g| g.len() == 3)) && groups.first().is_some_and(|g| g.len() < 4);
-        return push(&if grouped { groups.concat() } else { word.to_owned() });
+        push(&if grouped { groups.concat() } else { word.to_owned() });
+        return own.into_iter().for_each(push);
     }
     if let Some((_, full)) = SHORT.iter().find(|(short, _)| *short == word) {
         return full.split(' ').for_each(push);
@@ -206,6 +208,8 @@ pub fn money(sign: &str, cents: i64) -> Vec<Phrase> {
     let plain = format!("{whole}.{:02}", rest.abs());
     let mut out = vec![tokens(&crate::render::english::money(sign, cents))];
     if cents < 0 {
+        let plain = money(sign, cents.saturating_neg());
+        out.extend(["minus", "negative"].iter().flat_map(|sign| plain.iter().map(|w| [vec![(*sign).to_owned()], w.clone()].concat())));
         return out;
     }
     let Some(Money { unit, part, also }) = ENGLISH.money(sign) else { return out };
@@ -283,7 +287,13 @@ pub fn before_noun(n: i64) -> Vec<Phrase> {
         2 => &["a couple of", "a pair of"],
         _ => &[],
     };
-    numerals(n).into_iter().chain(more.iter().map(|w| tokens(w))).collect()
+    numerals(n).into_iter().chain(more.iter().map(|w| tokens(w))).chain([vec![format!("{n}x")], vec![n.to_string(), "x".into()]]).collect()
+}
+
+/// Every way to say the number behind a noun.
+pub fn behind_noun(n: i64) -> Vec<Phrase> {
+    let bare = |w: Phrase| [[vec![PAUSE.to_owned()], w.clone()].concat(), [vec![PAUSE.to_owned()], w, tokens("of them")].concat()];
+    numerals(n).into_iter().flat_map(bare).chain([vec![format!("x{n}")], vec!["x".into(), n.to_string()]]).collect()
 }
 
 /// A name as it stands, and a plural also in the singular: eggs, an egg allergy.
