@@ -36,7 +36,7 @@ pub fn parts_of(says: &[Say], names: &NameIndex) -> BTreeMap<String, Vec<(Phrase
         let cuts = (1..name.len()).flat_map(|at| [name.split_at(at).0, name.split_at(at).1]).filter(|part| part.len() + 1 == name.len() || part.len() > 1);
         cuts.filter_map(|part| {
             let bare = shared && name.starts_with(part) && part.len() + 1 == name.len();
-            (holding(part) == 1 && (bare || !named(part)) && part.iter().any(|w| w.len() > 3)).then(|| (part.to_vec(), bare))
+            ((bare || holding(part) == 1 && !named(part)) && part.iter().any(|w| w.len() > 3)).then(|| (part.to_vec(), bare))
         })
         .collect()
     };
