@@ -89,6 +89,9 @@ pub struct Lexicon {
     /// Predicates whose number sets that of a fact, `edit($x,price,$n): original_price`: it may be said as a change of it.
     #[serde(default)]
     pub sets: BTreeMap<String, String>,
+    /// Words for which of several is meant by how much it has of a fact, `cheaper: original_price`; `-` before the fact for the most.
+    #[serde(default)]
+    pub ranks: BTreeMap<String, String>,
     /// What is asked once something new is spoken of, `"add(dish,$n)": ["ask($n,price)"]`: the answers may be told with it at once.
     #[serde(default)]
     pub opens: BTreeMap<String, Vec<String>>,

@@ -461,12 +461,19 @@ impl Ledger {
         (0..self.lines.len()).find(|i| self.lines.get(*i).is_some_and(|l| l.composed && l.item == *of) && self.slot_for(*i, item).is_some())
     }
 
-    /// How many lines of the same composed item have an open place for the item.
-    pub fn lines_for(&self, combo: usize, item: &Name) -> usize {
+    /// How many of the same composed item have an open place for the item; or how many such places there are in them.
+    pub fn open_for(&self, combo: usize, item: &Name, places: bool) -> usize {
         let of = self.line_item(combo);
         let lines = self.lines.iter().enumerate().filter(|(_, l)| l.composed && l.item == of);
-        // Copies in one line have their places in it.
-        lines.map(|(i, l)| if l.instances.len() > 1 { self.places_for(i, item).min(l.instances.len()) } else { self.places_for(i, item).min(1) }).sum()
+        lines.map(|(i, l)| self.places_for(i, item).min(if places { usize::MAX } else { l.instances.len() })).sum()
+    }
+
+    /// Whether a member that the conversation holds, and holds only as one, stands where the item may stand too.
+    pub fn shares_place(&self, member: &Name, item: &Name) -> bool {
+        let alone = self.sequence.iter().any(|i| self.instances.get(*i).is_some_and(|i| i.item == *member));
+        let takes = |slot: &Name, n: &Name| self.members.iter().any(|m| m.0 == *slot && m.1 == *n);
+        let fills = |l: &Line| l.slots.iter().any(|s| s.1.as_ref() == Some(member) && takes(&s.0, item));
+        !alone && member != item && self.lines.iter().any(|l| !l.new && fills(l))
     }
 
     /// Another member takes the place of one.

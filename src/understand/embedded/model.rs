@@ -179,6 +179,8 @@ pub struct Model {
     pub aliases: Vec<(Vec<String>, Vec<Name>)>,
     /// Parts of names and other ways to say them.
     pub within: Vec<(Vec<String>, Vec<String>)>,
+    /// Words for the one of several that has least of a fact, or most.
+    pub ranks: FxHashMap<u32, (Name, bool)>,
     /// The predicates whose number may be said as a change of a fact's.
     pub sets: Vec<Sets>,
     /// What is asked after an act or action about something new.

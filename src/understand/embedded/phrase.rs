@@ -63,6 +63,8 @@ pub struct Np {
     pub place: Option<i64>,
     /// Which of several.
     pub which: Which,
+    /// The word for the one that has least or most of something: `the cheaper one`.
+    pub rank: Option<u32>,
     /// Whether it is half of what the head means.
     pub half: bool,
     /// Whether it is a part of something said before: `two of them`.
@@ -175,6 +177,9 @@ impl Phrases<'_, '_> {
                 let next = Np { place, which, extra_score: np.extra_score + 1.0, ..np.clone() };
                 self.count(next, at + 1, out);
             }
+            if self.chart.model.ranks.contains_key(&t.id) && (np.article == Article::Definite || self.is("one", at + 1)) {
+                self.count(Np { rank: Some(t.id), extra_score: np.extra_score + 1.0, ..np.clone() }, at + 1, out);
+            }
             // "Number two".
             if self.is("place_mark", at)
                 && let Some(n) = self.chart.model.numbers.whole(self.chart.tokens, at + 1).filter(|n| n.value > 0)
@@ -254,6 +259,10 @@ impl Phrases<'_, '_> {
             self.attributes(Np { extra_score: np.extra_score + 0.6, ..np.clone() }, at + 1, out);
         }
         self.head(&np, at, out);
+        // "A plain soft taco" is a soft taco.
+        if self.is("plain", at) && self.chart.names_at.get(at + 1).is_some_and(|n| !n.is_empty()) {
+            self.head(&Np { extra_score: np.extra_score + 0.9, ..np.clone() }, at + 1, out);
+        }
         // "a chedder gordita": a word nobody knows before the rest of the name.
         // One word of a name does not carry the stranger: a lobster roll is no other roll.
         let carries = |e: &usize| self.chart.names.get(*e).is_some_and(|e| e.said > 1);
@@ -289,7 +298,7 @@ impl Phrases<'_, '_> {
                 out.push(Np { end: *end, head: Head::Kind(value.clone()), plural, extra_score: np.extra_score + score * 0.9, ..np.clone() });
             }
         }
-        let pointed = np.article != Article::None || np.place.is_some() || np.which != Which::Unsaid || np.count.is_some();
+        let pointed = np.article != Article::None || np.place.or(np.rank.map(i64::from)).is_some() || np.which != Which::Unsaid || np.count.is_some();
         if self.is("pronoun", at) && np.article == Article::None {
             let one = usize::from(self.is("one", at + 1) || self.is("ones", at + 1));
             let plural = self.is("plural_pronoun", at);
@@ -302,7 +311,7 @@ impl Phrases<'_, '_> {
         }
         if (self.is("one", at) || self.is("ones", at)) && pointed {
             let plural = self.is("ones", at);
-            let head = if np.article == Article::Definite && np.place.is_none() && np.which == Which::Unsaid && np.attributes.is_empty() {
+            let head = if np.article == Article::Definite && np.place.is_none() && np.rank.is_none() && np.which == Which::Unsaid && np.attributes.is_empty() {
                 Head::Pronoun(plural)
             } else {
                 Head::Left
@@ -316,9 +325,9 @@ impl Phrases<'_, '_> {
                     out.push(Np { end: edge.end, head: Head::Left, having: Some(e), extra_score: np.extra_score + 0.9 * words, ..np.clone() });
                 }
             }
-            out.push(Np { end: at + 1, head, plural, extra_score: np.extra_score + 0.9, ..np.clone() });
+            self.times(Np { end: at + 1, head, plural, extra_score: np.extra_score + 0.9, ..np.clone() }, out);
         }
-        let alone = np.place.is_some() || np.which != Which::Unsaid || np.count.is_some();
+        let alone = np.place.is_some() || np.rank.is_some() || np.which != Which::Unsaid || np.count.is_some();
         if alone && at > np.start {
             out.push(Np { end: at, head: Head::Left, plural: np.count.is_none_or(|c| c > 1), ..np.clone() });
         }

@@ -82,6 +82,8 @@ pub struct Resolver<'c, 'a> {
     correcting: Option<usize>,
     /// Whether what was asked for in the last turn is said anew: "no wait, one …".
     again: bool,
+    /// Whether the speaker says what was said or meant before.
+    insists: bool,
     tie: Option<Tie>,
     last_name_end: usize,
     answered_line: Option<usize>,
@@ -140,6 +142,7 @@ impl<'c, 'a> Resolver<'c, 'a> {
             wanted: false,
             correcting: None,
             again: false,
+            insists: false,
             tie: None,
             last_name_end: 0,
             answered_line: None,
@@ -199,6 +202,7 @@ impl<'c, 'a> Resolver<'c, 'a> {
             Some(Does::Correct) => {
                 let unread = self.entries.last().is_none_or(|e| self.content_between(e.span.end, edge.start));
                 self.again |= self.entries.is_empty();
+                self.insists |= (edge.start..edge.end).any(|i| self.is_word("insists", i));
                 self.correcting = (!unread).then(|| self.entries.len().wrapping_sub(1));
                 return;
             }

@@ -157,6 +157,7 @@ impl Build<'_> {
             forms: BTreeMap::new(),
             aliases: vec![],
             within: vec![],
+            ranks: lexicon.ranks.iter().map(|(k, v)| (w.intern(k, true), (v.trim_start_matches('-').into(), v.starts_with('-')))).collect(),
             sets: vec![],
             opens: vec![],
             ontology: Arc::new(self.ontology.clone()),

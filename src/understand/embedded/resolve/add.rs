@@ -61,9 +61,17 @@ impl Resolver<'_, '_> {
                 let target = self.target(&np, edge, &[]);
                 let present = self.ledger.item(&target).is_some()
                     && (np.article == Article::Definite || matches!(np.which, Which::Both | Which::All) || np.place.is_some());
+                // "Large drink", of the one that is there.
+                let bare = self.ledger.item(&target).is_some() && np.article == Article::None && np.count.is_none() && np.which == Which::Unsaid;
+                let told = bare && !np.attributes.is_empty() && !self.ledger.has_new();
                 self.kind = Some(kind.clone());
-                if present {
+                if present || told {
+                    for (sort, value) in &np.attributes {
+                        self.attribute(*sort, value, target.clone(), edge, pattern.weak);
+                    }
                     self.focus = Some(target);
+                } else if let (true, Some(n), Some(item)) = (self.again && self.entries.is_empty(), np.count, self.ledger.item(&target)) {
+                    self.set_number(item, n, edge, pattern.weak);
                 } else if np.which == Which::Another
                     && let Some(item) = self.ledger.last_item(&|n| self.ledger.kind_of(self.chart.knowledge, n).as_ref() == Some(&kind))
                 {
@@ -176,12 +184,20 @@ impl Resolver<'_, '_> {
                     return;
                 }
                 if let Some(old) = self.meant_instead(&name, edge) {
+                    let copies = if np.plural { self.ledger.number_of(&old) as i64 } else { 1 };
+                    return self.swap(&old, &name, Some(np), copies, edge, pattern.weak);
+                }
+                // "No pepsi in the combo, a Starry": it takes the place that was taken from the other.
+                let lines = self.chart.model.lines.as_ref();
+                let taken = |e: &Entry| match &e.what {
+                    What::Atom(a) if lines.is_some_and(|l| *a.name == *l.config.remove) => a.args.first().and_then(Term::as_name).map(Name::from),
+                    _ => None,
+                };
+                if let Some(old) = self.entries.last().and_then(taken).filter(|old| self.ledger.shares_place(old, &name)) {
                     return self.swap(&old, &name, Some(np), 1, edge, pattern.weak);
                 }
                 if let Some(n) = np.count.filter(|_| self.says_again(&name, edge)) {
-                    let quantity = self.chart.model.lines.as_ref().map_or("", |l| l.config.quantity.as_str());
-                    self.push(What::Atom(Atom { name: quantity.into(), args: vec![Term::Str(name), Term::Int(to_i32(n))] }), edge, pattern.weak);
-                    return;
+                    return self.set_number(name, n, edge, pattern.weak);
                 }
                 if let Some(c) = combo
                     && self.ledger.slot_for(c, &name).is_some()
@@ -229,7 +245,16 @@ impl Resolver<'_, '_> {
         let kind = |n: &Name| self.ledger.kind_of(self.chart.knowledge, n);
         let alike = |last: &&Name| kind(last).is_some() && kind(last) == kind(name);
         let bare = self.entries.is_empty() && !self.wanted && self.wishes.is_empty() && !self.ledger.holds(name);
-        self.corrected(edge).filter(|_| bare).filter(alike).cloned()
+        let last = self.corrected(edge).filter(|_| bare)?;
+        // "I said crunchy tacos": of what was said before, the only thing of the kind.
+        let held = || self.ledger.there().into_iter().filter(|n| kind(n).is_some() && kind(n) == kind(name));
+        let only = || held().next().filter(|_| self.insists && held().count() == 1);
+        Some(last).filter(alike).cloned().or_else(only)
+    }
+
+    fn set_number(&mut self, item: Name, n: i64, edge: &Edge, weak: u8) {
+        let quantity = self.chart.model.lines.as_ref().map_or("", |l| l.config.quantity.as_str());
+        self.push(What::Atom(Atom { name: quantity.into(), args: vec![Term::Str(item), Term::Int(to_i32(n))] }), edge, weak);
     }
 
     /// The composed line that the last turn left open, where a name comes next that fills a place of it: a bare name after the line was
@@ -394,10 +419,10 @@ impl Resolver<'_, '_> {
             self.absorbed += 1;
             return;
         }
-        if (!changes_next || np.place.is_some()) && !said_lines {
+        if (!changes_next || np.place.is_some() || np.rank.is_some()) && !said_lines {
             let chosen = self.told_of(np, self.chart.model.lines.as_ref().map_or(0, |l| l.items));
             for item in &chosen {
-                self.new_line(item.clone(), np.count.filter(|_| np.place.is_some()).unwrap_or(1), &np.attributes, edge, pattern.weak);
+                self.new_line(item.clone(), np.count.filter(|_| np.place.is_some() || np.rank.is_some()).unwrap_or(1), &np.attributes, edge, pattern.weak);
             }
             if !chosen.is_empty() {
                 return;
@@ -509,12 +534,12 @@ impl Resolver<'_, '_> {
     /// Puts a member where it was said to go: so many times, into both or all places, into each of the lines alike.
     pub(super) fn fill_all(&mut self, combo: usize, name: &Name, np: &Np, edge: &Edge, weak: u8) {
         // "Milk for both of them".
-        let phrases = edge.binds.iter().filter_map(|(_, b)| if let Bind::Np(i) = b { self.chart.phrases.get(*i) } else { None });
-        let every = self.each || phrases.into_iter().any(|o| o.start != np.start && matches!(o.which, Which::Both | Which::All));
+        let quantified = |i: usize| self.is_word("both", i) || self.is_word("all", i);
+        let every = self.each || (edge.start..np.start).chain(np.end..edge.end).any(quantified);
         let n = match np.count.and_then(|n| usize::try_from(n).ok()) {
             Some(n) => n,
-            None if every => self.ledger.lines_for(combo, name),
-            None if matches!(np.which, Which::Both | Which::All) => self.ledger.places_for(combo, name).max(self.ledger.lines_for(combo, name)),
+            None if every => self.ledger.open_for(combo, name, np.plural),
+            None if matches!(np.which, Which::Both | Which::All) => self.ledger.places_for(combo, name).max(self.ledger.open_for(combo, name, false)),
             None => 1,
         };
         for _ in 0..n.clamp(1, 4) {

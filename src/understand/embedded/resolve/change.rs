@@ -157,6 +157,8 @@ impl Resolver<'_, '_> {
         let masks = self.form_masks(template);
         // Names of the changed item's parts first: they help to find the item.
         let parts: Vec<Name> = template.args.iter().skip(1).flat_map(|s| self.part_names(s, edge)).collect();
+        let attribute =
+            self.chart.model.lines.as_ref().and_then(|l| l.attributes.values().find(|a| a.means.iter().any(|m| m.args.get(1) == template.args.get(1))));
         let target = match template.args.first() {
             Some(Slot::Var(v)) if bound.iter().any(|b| b.0 == *v) => {
                 let item = bound.iter().find(|b| b.0 == *v).and_then(|b| b.1.as_name()).map(Name::from);
@@ -164,8 +166,7 @@ impl Resolver<'_, '_> {
             }
             Some(slot @ Slot::Var(_)) if self.np(edge, slot).is_some() => {
                 let Some(np) = self.np(edge, slot) else { return };
-                let of = self.chart.model.lines.as_ref().and_then(|l| l.attributes.values().find(|a| a.means.iter().any(|m| m.args.get(1) == template.args.get(1))));
-                let t = match of.and_then(|a| self.spread(&np, a)) {
+                let t = match attribute.and_then(|a| self.spread(&np, a)) {
                     Some(all) => all,
                     None if self.opens_line(&np) => self.open_line(&np, edge, pattern),
                     None => self.target(&np, edge, &parts),
@@ -175,10 +176,15 @@ impl Resolver<'_, '_> {
             }
             _ => match self.focus.clone() {
                 Some(f) if self.ledger.item(&f).is_some() => f,
-                _ => match self.current_item(&parts) {
-                    Some(i) => self.ledger.select(&i, None, None, false, false),
-                    None => return,
-                },
+                _ => {
+                    // Only what can have the attribute is meant, if anything is.
+                    let fact = attribute.and_then(|a| a.only_if.as_ref());
+                    let able = |n: &Name| fact.is_none_or(|f| self.chart.knowledge.holds(f, n));
+                    match self.current_item(&parts).filter(able).or_else(|| self.ledger.last_item(&able)) {
+                        Some(i) => self.ledger.select(&i, None, None, false, false),
+                        None => return,
+                    }
+                }
             },
         };
         let Some(item) = self.ledger.item(&target) else { return };
@@ -213,13 +219,13 @@ impl Resolver<'_, '_> {
         self.push(What::Change { target, rest }, edge, pattern.weak);
     }
 
-    /// "Both large", "all of them regular": the instances of several things that can have the attribute, those that were asked about
+    /// "Both large", "all of them regular", "the other one large": the instances of several things that can have the attribute, those that were asked about
     /// first. `None` where no such phrase, or not so many, or the thing in question has several itself.
     pub(super) fn spread(&self, np: &Np, attribute: &AttributeModel) -> Option<Target> {
         let fact = attribute.only_if.as_ref()?;
         let op = attribute.means.first()?.args.get(1)?;
         let Slot::Term(op @ Term::Const(name)) = op else { return None };
-        let several = matches!(np.which, Which::Both | Which::All) || np.head == Head::Pronoun(true);
+        let several = matches!(np.which, Which::Both | Which::All | Which::Other) || np.head == Head::Pronoun(true);
         if !several || !matches!(np.head, Head::Left | Head::Pronoun(_)) || np.place.is_some() || self.ledger.has_new() {
             return None;
         }
@@ -228,6 +234,12 @@ impl Resolver<'_, '_> {
             found.retain(|f| self.chart.knowledge.holds(fact, &f.1));
             found
         };
+        // "The other one", after one of two drinks.
+        if np.which == Which::Other {
+            let current = self.current_item(&[]).filter(|i| self.ledger.number_of(i) == 1)?;
+            let others: Vec<usize> = able(&|_| true).into_iter().filter(|f| f.1 != current).map(|f| f.0).collect();
+            return (others.len() == 1).then(|| Target { ids: others, ..Target::default() });
+        }
         let asked = self.context.last_actions.iter().any(|a| a.args.len() == 3 && a.args.last() == Some(op));
         let open = able(&|changes| changes.iter().all(|c| c.name != *name));
         let all = if asked && !open.is_empty() { open } else { able(&|_| true) };

@@ -127,7 +127,13 @@ impl Resolver<'_, '_> {
 
     /// Which of the things that were just listed are meant: "the first one", "the last one", "both".
     pub(super) fn told_of(&self, np: &Np, mask: u64) -> Vec<Name> {
-        let names = self.listed(mask);
+        let mut names = self.listed(mask);
+        if let Some((fact, most)) = np.rank.and_then(|r| self.chart.model.ranks.get(&r)) {
+            let amount = |n: &Name| self.chart.knowledge.amounts.get(&(fact.clone(), n.clone())).map(|a| if *most { -a } else { *a });
+            names.sort_by_key(|n| amount(n).unwrap_or(i64::MAX));
+            names.truncate(usize::from(names.len() > 1));
+            return names;
+        }
         match np.place {
             _ if names.len() < 2 => vec![],
             Some(place) => {
@@ -146,7 +152,8 @@ impl Resolver<'_, '_> {
         let actions = &self.context.last_actions;
         let names_at = |of: &Atom, at: usize| -> Option<Vec<Name>> {
             let alike = actions.iter().filter(|a| a.name == of.name && a.args.len() == of.args.len());
-            let mut names: Vec<Name> = alike.map(|a| a.args.get(at).and_then(|t| if let Term::Str(n) = t { Some(n.clone()) } else { None })).collect::<Option<_>>()?;
+            let mut names: Vec<Name> =
+                alike.map(|a| a.args.get(at).and_then(|t| if let Term::Str(n) = t { Some(n.clone()) } else { None })).collect::<Option<_>>()?;
             let before = names.len();
             names.dedup();
             let fits = |n: &Name| self.chart.knowledge.mask(n) & mask != 0 && !self.ledger.holds(n);

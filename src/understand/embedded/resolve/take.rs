@@ -127,6 +127,13 @@ impl Resolver<'_, '_> {
             self.ledger.set_count(line, left.max(0));
             return;
         }
+        // "She wants milk, so no orange juice", of a meal's drink: the one takes the other's place.
+        if let Some(line) = self.ledger.last_new().filter(|l| self.ledger.shares_place(item, &self.ledger.line_item(*l))) {
+            let new = self.ledger.line_item(line);
+            self.entries.iter_mut().filter(|e| e.what == What::Line(line)).for_each(|e| e.what = What::Gone);
+            self.ledger.set_count(line, 0);
+            return self.swap(item, &new, None, n, edge, weak);
+        }
         self.topic = Some(item.clone());
         let args = vec![Term::Str(item.clone()), Term::Int(to_i32(n.max(1)))];
         self.push(What::Atom(Atom { name: template.name.clone(), args }), edge, weak);
@@ -290,8 +297,12 @@ impl Resolver<'_, '_> {
         };
         let Some(combo) = combo else { return };
         let Some(line) = self.ledger.combo_line(self.chart.knowledge, &combo) else { return };
-        let Some(np) = template.args.get(1).and_then(|s| self.np(edge, s)) else { return };
+        let np = template.args.get(1).and_then(|s| self.np(edge, s)).unwrap_or_default();
         let picked = match &np.head {
+            // "Same again": what was picked last.
+            Head::Left if template.args.get(1) == Some(&Slot::Hole) => {
+                self.ledger.last_item(&|n| self.ledger.slot_for(line, n).is_some()).map_or(Picked::Nothing, Picked::One)
+            }
             Head::Name(_) => match self.member_of(&np, line) {
                 Some(n) => Picked::One(n),
                 None => self.pick(&np, items, 0.0),
@@ -311,7 +322,7 @@ impl Resolver<'_, '_> {
                 }
                 let open = self.ledger.slot_for(line, &name).is_some();
                 let line = if open { line } else { self.ledger.beside(line, &name).unwrap_or(line) };
-                if pattern.after.is_none()
+                if template.args.first() == Some(&Slot::Hole)
                     && let Some(old) = self.ledger.filled_by(line, &name)
                 {
                     return self.swap(&old, &name, Some(&np), 1, edge, pattern.weak);
@@ -336,8 +347,9 @@ impl Resolver<'_, '_> {
             self.ledger.line_target(line)
         } else {
             // "No root beer, I said Dr Pepper": what is replaced does not go besides.
-            let goes = |e: &Entry| matches!(&e.what, What::Atom(a) if *a.name == *lines.config.remove && a.args.first().and_then(Term::as_name) == Some(&**old));
-            self.entries.retain(|e| !goes(e));
+            let goes =
+                |e: &Entry| matches!(&e.what, What::Atom(a) if *a.name == *lines.config.remove && a.args.first().and_then(Term::as_name) == Some(&**old));
+            self.entries.iter_mut().filter(|e| goes(e)).for_each(|e| e.what = What::Gone);
             for _ in 0..copies.clamp(1, 25) {
                 let args = vec![Term::Str(old.clone()), Term::Str(new.clone())];
                 self.push(What::Atom(Atom { name: lines.config.replace.as_str().into(), args }), edge, weak);
