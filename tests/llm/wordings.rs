@@ -122,7 +122,7 @@ fn honest_wordings_pass() {
         ("honest-six", 30),
         ("honest-seven", 5),
         ("honest-eight", 10),
-        ("honest-nine", 15),
+        ("honest-nine", 10),
         ("honest-ten", 5),
         ("honest-fresh", 10),
     ]);
