@@ -128,7 +128,8 @@ impl Service {
         let mut out = taken.await??;
         if let (Some(place), Some(turn)) = (asked, out.get("turn").and_then(Value::as_u64)) {
             // The turn is taken, whether its proofs can be had now or not.
-            let proofs = self.look_back(&place.key.session.to_string(), move |service| service.proofs(&place, turn)).await.and_then(|proofs| proofs);
+            let session = place.key.session.clone();
+            let proofs = self.look_back(session.as_ref(), move |service| service.proofs(&place, turn)).await.and_then(|proofs| proofs);
             let why = proofs.ok().and_then(|proofs| proofs.get("why").cloned()).unwrap_or_else(|| json!([]));
             out.as_object_mut().map(|out| out.insert("why".into(), why));
         }
