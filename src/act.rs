@@ -279,11 +279,6 @@ impl Functions {
         Self { by_name: functions.into_iter().map(|f| (f.name.clone(), f)).collect() }
     }
 
-    /// Reads a list of declarations in JSON.
-    pub fn from_json(text: &str) -> Result<Self, serde_json::Error> {
-        serde_json::from_str::<Vec<Function>>(text).map(Self::new)
-    }
-
     /// The functions that a domain declares, each answered by its stand-in.
     pub fn of(ontology: &Ontology) -> Self {
         let kind = |sort: &str| match ontology.sorts.get(sort) {

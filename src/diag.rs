@@ -123,13 +123,6 @@ impl Diagnostic {
         self.help = Some(help.into());
         self
     }
-
-    /// The same with a label for the marked place.
-    #[must_use]
-    pub fn label(mut self, label: impl Into<String>) -> Self {
-        self.label = Some(label.into());
-        self
-    }
 }
 
 impl fmt::Display for Diagnostic {

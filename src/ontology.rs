@@ -242,15 +242,6 @@ impl Ontology {
         self.actions.iter().any(|a| &*a.name == "sure" && a.args.len() == 1)
     }
 
-    /// The fact predicates whose first argument is a name of this sort; empty for closed sorts.
-    pub fn name_facts(&self, sort: &str) -> Vec<Name> {
-        match self.sorts.get(sort) {
-            Some(Sort::Names(facts)) => facts.clone(),
-            Some(Sort::Union(parts)) => parts.iter().flat_map(|p| self.name_facts(p)).collect(),
-            _ => vec![],
-        }
-    }
-
     /// Shared fact predicates whose first argument is a name that people say.
     pub fn shared_names(&self) -> Vec<Name> {
         let named = self.sorts.values().filter_map(|s| if let Sort::Names(facts) = s { Some(facts) } else { None });

@@ -21,7 +21,7 @@ pub mod verify;
 
 pub use base::Base;
 pub use complaints::complaints;
-pub use conflict::{Refusal, minimal_conflict, unsat_core};
+pub use conflict::{minimal_conflict, unsat_core};
 pub use decide::{Budget, Reasoner, arity_of, audit, decide, slice as slice_of};
 pub use outcome::Outcome;
 pub use proof::{Because, Builder, By, Counted, Fails, Failure, Proof, RuleRef, Way, WhyNot};

@@ -74,6 +74,11 @@ impl Term {
         Self::Str(text.into())
     }
 
+    /// A count; more than a number can be is the largest one.
+    pub fn number(n: usize) -> Self {
+        Self::Int(i32::try_from(n).unwrap_or(i32::MAX))
+    }
+
     /// The text of a string or the name of a constant; `None` for numbers and functions.
     pub fn as_name(&self) -> Option<&str> {
         match self {

@@ -215,15 +215,15 @@ fn doubts(heard: &Heard) -> Vec<Atom> {
     let mut facts = vec![];
     for (n, unsure) in heard.unsure.iter().enumerate() {
         for (rank, name) in unsure.candidates.iter().take(5).enumerate() {
-            facts.push(Atom::new("unsure", vec![int(n + 1), int(rank + 1), Term::Str(name.clone())]));
+            facts.push(Atom::new("unsure", vec![Term::number(n + 1), Term::number(rank + 1), Term::Str(name.clone())]));
         }
     }
     for (n, words) in heard.unheard.iter().enumerate() {
-        facts.push(Atom::new("unheard", vec![int(n + 1), Term::string(&shown(words, "$"))]));
+        facts.push(Atom::new("unheard", vec![Term::number(n + 1), Term::string(&shown(words, "$"))]));
     }
     for (n, near) in heard.nearest.iter().enumerate() {
         for (rank, name) in near.candidates.iter().enumerate() {
-            facts.push(Atom::new("similar", vec![int(n + 1), int(rank + 1), Term::Str(name.clone())]));
+            facts.push(Atom::new("similar", vec![Term::number(n + 1), Term::number(rank + 1), Term::Str(name.clone())]));
         }
     }
     facts
@@ -331,10 +331,6 @@ fn says_of_rounds(going: &Going, admission: &Admission, acts: &[Act]) -> Vec<(Ac
 /// Whose conversation a session is.
 fn conversation(opened: &Opened) -> Conversation {
     Conversation { site: opened.key.site.to_string(), session: opened.key.session.to_string() }
-}
-
-fn int(n: usize) -> Term {
-    Term::Int(i32::try_from(n).unwrap_or(i32::MAX))
 }
 
 /// A predicate of the role's own with arguments that fit no form is shown to the rules, so that they can refuse it with

@@ -124,10 +124,8 @@ fn a_tool_of_an_mcp_server_is_called_after_the_handshake() {
 
 #[test]
 fn declarations_are_read_strictly() {
-    let f = Functions::from_json(
-        r#"[{"name": "book", "inputs": [{"name": "guest", "required": true}], "target": {"process": {"command": ["./book.py"]}}, "retries": 2}]"#,
-    )
-    .unwrap();
-    assert_eq!(f.names().collect::<Vec<_>>(), ["book"]);
-    assert!(Functions::from_json(r#"[{"name": "book", "target": {"process": {"command": []}}, "retrys": 2}]"#).is_err());
+    let read = |text: &str| serde_json::from_str::<Function>(text);
+    let f = read(r#"{"name": "book", "inputs": [{"name": "guest", "required": true}], "target": {"process": {"command": ["./book.py"]}}, "retries": 2}"#);
+    assert_eq!(f.unwrap().name, "book");
+    assert!(read(r#"{"name": "book", "target": {"process": {"command": []}}, "retrys": 2}"#).is_err());
 }

@@ -11,7 +11,7 @@ use crate::domain::Domain;
 use crate::facts::{SessionKey, Store};
 use crate::ontology::shape::values_of;
 use crate::reason::proof::check;
-use crate::term::{Atom, Term};
+use crate::term::{Atom, Pattern, Term};
 use crate::turn::{Engine, Said, TurnRecord};
 
 /// A dialogue file.
@@ -325,41 +325,7 @@ pub fn matches(pattern: &str, atom: &Atom) -> bool {
     {
         return &*atom.name == name && arity.parse() == Ok(atom.args.len());
     }
-    // A lone underscore is no term, so it is read as a constant that nobody can say.
-    let Ok(pattern) = Atom::parse(&wild(pattern)) else { return false };
-    pattern.name == atom.name && same_all(&pattern.args, &atom.args)
-}
-
-const ANY: &str = "any__thing";
-
-fn wild(pattern: &str) -> String {
-    let (mut out, mut in_string, mut previous) = (String::new(), false, ' ');
-    let mut chars = pattern.chars().peekable();
-    while let Some(c) = chars.next() {
-        let lone = c == '_' && !previous.is_alphanumeric() && chars.peek().is_none_or(|n| !n.is_alphanumeric() && *n != '_');
-        if c == '"' && previous != '\\' {
-            in_string = !in_string;
-        }
-        if lone && !in_string {
-            out.push_str(ANY)
-        } else {
-            out.push(c)
-        }
-        previous = c;
-    }
-    out
-}
-
-fn same(pattern: &Term, term: &Term) -> bool {
-    match (pattern, term) {
-        (Term::Const(c), _) if &**c == ANY => true,
-        (Term::Fun(n, ps), Term::Fun(m, ts)) => n == m && same_all(ps, ts),
-        _ => pattern == term,
-    }
-}
-
-fn same_all(patterns: &[Term], terms: &[Term]) -> bool {
-    patterns.len() == terms.len() && patterns.iter().zip(terms).all(|(p, t)| same(p, t))
+    Pattern::parse(pattern).is_ok_and(|p| p.matches_atom(atom, &mut vec![]))
 }
 
 fn at_the_end(last: &Final, engine: &Engine, lives: &[(String, u64, String)], states: &BTreeMap<(String, u64), View>) -> Vec<String> {

@@ -26,8 +26,9 @@ pub struct Score {
     pub n: usize,
 }
 
+/// How many of a hundred.
 #[expect(clippy::cast_precision_loss, reason = "counts of examples")]
-fn part(a: usize, b: usize) -> f64 {
+pub fn percent(a: usize, b: usize) -> f64 {
     if b == 0 { 0.0 } else { 100.0 * a as f64 / b as f64 }
 }
 
@@ -50,7 +51,7 @@ pub fn score<'a>(examples: impl IntoIterator<Item = (&'a str, &'a str)>) -> Scor
     let f1: f64 = labels.values().map(|[g, p, both]| if *both == 0 { 0.0 } else { *g as f64 * 2.0 * *both as f64 / (g + p) as f64 }).sum();
     #[expect(clippy::cast_precision_loss, reason = "counts of examples")]
     let f1 = if n == 0 { 0.0 } else { 100.0 * f1 / n as f64 };
-    Score { f1, accuracy: part(right, n), n }
+    Score { f1, accuracy: percent(right, n), n }
 }
 
 /// Scores by group, and their unweighted mean.
@@ -191,9 +192,9 @@ pub fn bleu(pairs: &[(Vec<String>, Vec<String>)]) -> f64 {
     for (m, t) in matched.iter().zip(&total) {
         let p = if *m == 0 {
             smooth *= 2.0;
-            part(1, *t) / smooth
+            percent(1, *t) / smooth
         } else {
-            part(*m, *t)
+            percent(*m, *t)
         };
         log += p.ln() / 4.0;
     }

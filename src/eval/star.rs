@@ -4,7 +4,7 @@ pub mod data;
 mod flows;
 mod replay;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
@@ -254,11 +254,6 @@ impl StarScores {
             let _ = writeln!(out, "{t:<26}{:>6}{:>8.1}{:>8.1}", s.n, s.f1, s.accuracy);
         }
         out
-    }
-
-    /// The tasks that were scored.
-    pub fn names(&self) -> BTreeSet<&str> {
-        self.tasks.keys().map(String::as_str).collect()
     }
 }
 

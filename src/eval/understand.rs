@@ -10,7 +10,7 @@ use super::judge::{Judged, Reliability, common, judge};
 pub use super::nlu::Case;
 use crate::conversation::Conversation;
 use crate::llm::cost::{Usage, dollars};
-use crate::term::{Atom, Name};
+use crate::term::Atom;
 use crate::understand::hybrid::weigh;
 use crate::understand::llm::{LlmUnderstand, Trace, Translation};
 use crate::understand::{Context, Heard, Understand};
@@ -374,14 +374,6 @@ pub fn table(reports: &[Report]) -> String {
 /// Microseconds as milliseconds with two digits.
 fn milliseconds(us: u64) -> String {
     format!("{}.{:02}", us / 1000, us % 1000 / 10)
-}
-
-/// The names of roles that cases use, for checks before a costly run.
-pub fn roles(cases: &[Case]) -> Vec<Name> {
-    let mut roles: Vec<Name> = cases.iter().map(|c| Name::from(c.role.as_str())).collect();
-    roles.sort();
-    roles.dedup();
-    roles
 }
 
 #[cfg(test)]

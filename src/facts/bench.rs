@@ -76,7 +76,7 @@ impl Spread {
 /// Takes turns on a store and measures them. The store should be new: sites and sessions are named `bench-N`.
 pub fn measure(store: &dyn Store, load: Load) -> Result<Measured> {
     let (mut install, mut known, mut reads, mut commits, mut turns) = (Vec::new(), Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    let kb: Vec<Atom> = (0..load.kb_facts).map(|i| Atom::new("price", vec![Term::string(&format!("Item {i}")), int(i)])).collect();
+    let kb: Vec<Atom> = (0..load.kb_facts).map(|i| Atom::new("price", vec![Term::string(&format!("Item {i}")), Term::number(i)])).collect();
     for site in 0..load.sites.max(1) {
         let begun = Instant::now();
         let _ = store.install(&format!("bench-{site}"), &kb, 0)?;
@@ -97,7 +97,7 @@ pub fn measure(store: &dyn Store, load: Load) -> Result<Measured> {
         let mut turn = opened.turn(i64::try_from(i).unwrap_or(i64::MAX));
         let k = i / load.sessions.max(1) % TURNS_OF_A_SESSION;
         let item = kb.get(i % kb.len().max(1)).and_then(|a| a.args.first()).cloned().unwrap_or(Term::Int(0));
-        let fact = |name: &str, k: usize| Atom::new(name, vec![int(k), item.clone()]);
+        let fact = |name: &str, k: usize| Atom::new(name, vec![Term::number(k), item.clone()]);
         turn.changes = ["line", "mod", "asked", "said"].iter().map(|name| Change::add(Scope::Session, fact(name, k))).collect();
         turn.changes.extend(opened.facts.iter().filter(|f| &*f.atom.name == "said").map(|f| Change::del(Scope::Session, f.atom.clone())));
         turn.read = Some(revision);
@@ -117,8 +117,4 @@ pub fn measure(store: &dyn Store, load: Load) -> Result<Measured> {
 
 fn micros(since: Instant) -> f64 {
     since.elapsed().as_secs_f64() * 1e6
-}
-
-fn int(n: usize) -> Term {
-    Term::Int(i32::try_from(n).unwrap_or(i32::MAX))
 }

@@ -18,7 +18,11 @@ pub fn dot(program: &Program, at: &[String]) -> String {
         let colour = if here { "#c00000" } else { "#888888" };
         let _ =
             writeln!(out, "  subgraph cluster_{n} {{\n    label=\"{} ({})\"; color=\"{colour}\"; fontname=\"sans-serif\";", quote(&agent.name), kind(agent));
-        let _ = writeln!(out, "    a{n} [label=\"{}\", fillcolor=\"#dbe9f6\"];", quote(&wrap(if agent.about.is_empty() { &agent.name } else { &agent.about })));
+        let _ = writeln!(
+            out,
+            "    a{n} [label=\"{}\", fillcolor=\"#dbe9f6\"];",
+            quote(&wrap(if agent.about.is_empty() { &agent.name } else { &agent.about }).join("\n"))
+        );
         let blocks = blocks(agent);
         for (b, block) in blocks.iter().enumerate() {
             for (s, step) in block.steps.iter().enumerate() {
@@ -44,21 +48,22 @@ pub fn dot(program: &Program, at: &[String]) -> String {
     out
 }
 
-fn quote(text: &str) -> String {
+/// A text as it may stand in quotes of DOT.
+pub fn quote(text: &str) -> String {
     text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 
 /// A text in lines that fit a box.
-fn wrap(text: &str) -> String {
-    let (mut out, mut width) = (String::new(), 0);
-    for word in text.split_whitespace() {
-        if width > 0 {
-            let fits = width + word.chars().count() < 36;
-            out.push(if fits { ' ' } else { '\n' });
-            width = if fits { width + 1 } else { 0 };
+pub fn wrap(text: &str) -> Vec<String> {
+    let mut out: Vec<String> = Vec::new();
+    for w in text.split_whitespace() {
+        match out.last_mut() {
+            Some(last) if last.chars().count() + w.chars().count() < 35 => {
+                last.push(' ');
+                last.push_str(w);
+            }
+            _ => out.push(w.to_owned()),
         }
-        out.push_str(word);
-        width += word.chars().count();
     }
     out
 }
@@ -96,7 +101,7 @@ fn label(step: &Step) -> String {
         StepKind::Jump { to, tries } => format!("next {to}{}", tries.map_or_else(String::new, |n| format!(" (at most {n} times)"))),
         StepKind::Return { success, .. } => format!("return {}", if *success { "success" } else { "error" }),
     };
-    wrap(&text)
+    wrap(&text).join("\n")
 }
 
 fn fill(step: &Step) -> &'static str {

@@ -287,11 +287,6 @@ impl Node {
         }
     }
 
-    /// The act that performs it in any case.
-    pub fn act(&self) -> Option<&str> {
-        self.acts.iter().find(|a| a.when.is_none()).map(|a| a.name.as_str())
-    }
-
     /// The function that it calls.
     pub fn calls(&self) -> Option<&str> {
         match &self.kind {

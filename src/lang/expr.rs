@@ -52,19 +52,6 @@ pub struct Fault {
     pub mild: bool,
 }
 
-impl Expr {
-    /// All sides that may name a value.
-    pub fn sides(&self) -> Vec<&Side> {
-        match self {
-            Self::All(parts) | Self::Any(parts) => parts.iter().flat_map(Self::sides).collect(),
-            Self::Not(part) => part.sides(),
-            Self::Compare(a, _, b) => vec![a, b],
-            Self::Match(_, s) | Self::Bare(s) => vec![s],
-            Self::Claims(..) | Self::Clicks(..) | Self::Words(..) => vec![],
-        }
-    }
-}
-
 /// Reads a condition. `names` tells whether a text names a value, an outcome or the like by itself, so that it is no plain words.
 pub fn read(text: &str, names: &dyn Fn(&str) -> bool) -> (Option<Expr>, Vec<Fault>) {
     let mut faults = vec![];

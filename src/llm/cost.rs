@@ -161,11 +161,6 @@ impl Ledger {
         Account { session: self.session(site, session), site: self.site(site) }
     }
 
-    /// Every site's sum, in order of name.
-    pub fn sites(&self) -> Vec<(String, Usage)> {
-        self.lock().sites.iter().map(|(name, used)| (name.clone(), *used)).collect()
-    }
-
     /// Forgets an ended session's own sum (the site's sum keeps it), so that memory does not grow with the number of sessions.
     pub fn close(&self, site: &str, session: &str) -> Usage {
         self.lock().sessions.remove(&(site.to_owned(), session.to_owned())).map(|(_, used)| used).unwrap_or_default()

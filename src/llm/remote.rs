@@ -109,16 +109,6 @@ impl RemoteModel {
         Self { config, dialect, transport, gate, adapted: Mutex::default() }
     }
 
-    /// The configuration in use.
-    pub fn config(&self) -> &ModelConfig {
-        &self.config
-    }
-
-    /// Whether the circuit breaker holds requests back at the moment.
-    pub fn is_open(&self) -> bool {
-        self.gate.is_open()
-    }
-
     /// A text of the server's without the key, should it quote it.
     fn redact(&self, text: &str) -> String {
         self.config.key().map_or_else(|| text.to_owned(), |k| k.redact_cut(text))

@@ -222,23 +222,6 @@ fn reads_any(s: &Statement, moving: &BTreeSet<Predicate>) -> bool {
     matches!(&s.kind, Kind::Rule { head, body } if mentions(head, body).iter().any(|(p, _)| moving.contains(p)))
 }
 
-impl Analysis {
-    /// The predicates that depend on each other, in Graphviz's language; dashed: left to clingo, dotted: by absence or aggregate.
-    pub fn dot(&self) -> String {
-        let mut out = String::from("digraph rules {\n  rankdir=LR;\n");
-        let name = |p: &Predicate| format!("\"{}/{}\"", p.0, p.1);
-        for p in &self.predicates {
-            let style = if self.left_predicates.contains(p) { " [shape=box,style=dashed]" } else { "" };
-            out.push_str(&format!("  {}{style};\n", name(p)));
-        }
-        for (h, m, plain) in &self.edges {
-            out.push_str(&format!("  {} -> {}{};\n", name(m), name(h), if *plain { "" } else { " [style=dotted]" }));
-        }
-        out.push_str("}\n");
-        out
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -255,6 +238,5 @@ mod tests {
         assert_eq!(a.left.keys().copied().collect::<Vec<_>>(), [2, 3, 4, 5]);
         assert_eq!(a.fixed.iter().copied().collect::<Vec<_>>(), [6]);
         assert_eq!(a.reached.iter().copied().collect::<Vec<_>>(), [0, 1, 3, 4, 5]);
-        assert!(a.dot().contains("\"act/2\" -> \"act/2\" [style=dotted]"));
     }
 }

@@ -269,11 +269,6 @@ impl Base {
         relation.map_or_else(Vec::new, |r| stored_in(&self.inner.relations, &self.inner.terms, *r, p))
     }
 
-    /// Bytes held by the facts and their consequences, roughly.
-    pub fn bytes(&self) -> usize {
-        self.inner.relations.iter().map(|r| r.bytes()).sum::<usize>() + self.inner.terms.len() as usize * 64
-    }
-
     pub(super) fn shown(&self) -> &[Atom] {
         self.inner.shown.get_or_init(|| {
             let mut out: Vec<Atom> = self.inner.rules.shown.iter().flat_map(|(_, p)| self.query(&p.0, p.1)).collect();

@@ -22,15 +22,13 @@ use petgraph::visit::EdgeRef;
 
 use super::clingo::ast::{self, Read};
 use super::eval::layouts::Layouts;
-use super::eval::normal::{substitute, substitute_items};
 use super::eval::store::RelId;
 use super::eval::terms::Terms;
 use super::syntax::{Expr, Item, Literal, Pattern, Predicate, Sign};
 use crate::diag::{Origin, Source};
-use crate::term::Name;
 
 pub use pass::{Model, Verdict};
-pub use rows::Seen;
+pub use rows::{FEW, Seen, hash, within};
 
 /// The rules of a program as the checker goes through them, those that others depend on first.
 #[derive(Clone, Debug, Default)]
@@ -40,7 +38,7 @@ pub struct Checker {
     /// What depends on session or turn, as far as something shown or a constraint depends on it.
     moving: Vec<Rule>,
     /// The look-ups that rules make: a relation, and the columns that are known.
-    masks: Vec<(RelId, u32)>,
+    pub(super) masks: Vec<(RelId, u32)>,
     /// For each relation, the look-up of a whole row.
     whole: Vec<usize>,
 }
@@ -62,11 +60,7 @@ impl Checker {
         for s in sources {
             ast::read(s, &mut all).map_err(|why| format!("{}: {why}", s.name))?;
         }
-        let constants: BTreeMap<Name, Expr> = all.constants.iter().cloned().collect();
-        for rule in &mut all.rules {
-            rule.head.iter_mut().flat_map(|h| &mut h.args).for_each(|a| substitute(a, &constants));
-            substitute_items(&mut rule.body, &constants);
-        }
+        all.fill_in_constants();
         let mut moving: BTreeSet<Predicate> = moving.iter().chain(&all.external).cloned().collect();
         let order = order(&all, &moving)?;
         moving.extend(order.iter().filter(|(_, moves)| *moves).filter_map(|(r, _)| Some(r.head.as_ref()?.predicate())));

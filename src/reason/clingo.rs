@@ -47,6 +47,9 @@ pub enum SolveError {
     Unrepresentable,
 }
 
+/// Stands for a null character in clingo's strings, which end at one.
+const NUL: &str = "\u{f0000}";
+
 /// How many messages clingo may send.
 const MESSAGES: u32 = 20;
 
@@ -144,7 +147,7 @@ fn symbol(name: &str, args: &[Term]) -> Result<Symbol, ClingoError> {
     for a in args {
         symbols.push(match a {
             Term::Int(n) => Symbol::create_number(*n),
-            Term::Str(t) => Symbol::create_string(t)?,
+            Term::Str(t) => Symbol::create_string(&t.replace('\0', NUL))?,
             Term::Const(n) => Symbol::create_id(n, true)?,
             Term::Fun(f, args) => symbol(f, args)?,
         });
@@ -296,7 +299,7 @@ fn term(s: Symbol) -> Result<Term, SolveError> {
     let fail = |e: ClingoError| failed(&e);
     Ok(match s.symbol_type().map_err(fail)? {
         SymbolType::Number => Term::Int(s.number().map_err(fail)?),
-        SymbolType::String => Term::Str(Name::from(s.string().map_err(fail)?)),
+        SymbolType::String => Term::Str(Name::from(s.string().map_err(fail)?.replace(NUL, "\0"))),
         SymbolType::Function => {
             let name = Name::from(s.name().map_err(fail)?);
             let args = s.arguments().map_err(fail)?;

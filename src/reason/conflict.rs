@@ -7,45 +7,26 @@ use super::analyse::heads;
 use super::base::Base;
 use super::decide::{Budget, Reasoner, decide};
 use super::syntax::{Head, Kind, Predicate};
-use super::{Outcome, ReasonError, clingo, slice};
+use super::{ReasonError, clingo, slice};
 use crate::term::Atom;
-
-/// What counts as the refusal.
-#[derive(Clone, Copy, Debug)]
-pub enum Refusal<'a> {
-    /// This atom is shown.
-    Shown(&'a Atom),
-    /// The facts break an integrity constraint, or the rules admit no model.
-    NoDecision,
-}
-
-impl Refusal<'_> {
-    fn met(self, out: &Result<Outcome, ReasonError>) -> bool {
-        match (self, out) {
-            (Self::Shown(atom), Ok(out)) => out.shown().binary_search(atom).is_ok(),
-            (Self::NoDecision, Err(ReasonError::Inconsistent(_) | ReasonError::NoModel)) => true,
-            _ => false,
-        }
-    }
-}
 
 /// A part of `candidates` from which nothing can be left out without the refusal going away; the other facts stay as they are.
 /// `None` if there is no refusal in the first place.
 ///
 /// A decision takes microseconds, so candidates are left out one after the other, the latest first: what remains is minimal.
-pub fn minimal_conflict(base: &Base, facts: &[Atom], candidates: &[Atom], refusal: Refusal<'_>, budget: &Budget) -> Option<Vec<Atom>> {
-    let decided = |left_out: &[Atom]| {
+pub fn minimal_conflict(base: &Base, facts: &[Atom], candidates: &[Atom], refused: &Atom, budget: &Budget) -> Option<Vec<Atom>> {
+    let is_refused = |left_out: &[Atom]| {
         let rest: Vec<Atom> = facts.iter().filter(|f| !left_out.contains(f)).cloned().collect();
-        decide(base, &rest, Reasoner::Fast, budget)
+        decide(base, &rest, Reasoner::Fast, budget).is_ok_and(|out| out.shown().binary_search(refused).is_ok())
     };
-    if !refusal.met(&decided(&[])) {
+    if !is_refused(&[]) {
         return None;
     }
     let mut left_out: Vec<Atom> = Vec::new();
     let mut needed: Vec<Atom> = Vec::new();
     for c in candidates.iter().rev() {
         left_out.push(c.clone());
-        if !refusal.met(&decided(&left_out)) {
+        if !is_refused(&left_out) {
             left_out.pop();
             needed.push(c.clone());
         }
@@ -62,35 +43,25 @@ const MOST: usize = 12;
 ///
 /// `None` if some choice of the others prevents the refusal, so that it takes what was not said as well. What [`minimal_conflict`]
 /// finds is a part of it: there, what is left out is known not to be said.
-pub fn unsat_core(base: &Base, facts: &[Atom], candidates: &[Atom], refusal: Refusal<'_>) -> Result<Option<Vec<Atom>>, ReasonError> {
+pub fn unsat_core(base: &Base, facts: &[Atom], candidates: &[Atom], refused: &Atom) -> Result<Option<Vec<Atom>>, ReasonError> {
     if candidates.len() > MOST {
         return Err(ReasonError::OverBudget { what: "requests in a conflict", limit: MOST as u64 });
     }
     let rest: Vec<Atom> = facts.iter().filter(|f| !candidates.contains(f)).cloned().collect();
-    let mut program = slice::Slice { rules: rules_for(base, refusal), facts: slice::whole(base, &rest).facts }.text();
+    let mut program = slice::Slice { rules: rules_for(base, refused), facts: slice::whole(base, &rest).facts }.text();
     for c in candidates {
         let _ = writeln!(program, "{{ {c} }}.");
     }
-    if let Refusal::Shown(atom) = refusal {
-        let _ = writeln!(program, ":- {atom}.");
-    }
-    program.push_str("#show.\n");
+    let _ = writeln!(program, ":- {refused}.\n#show.");
     let found = clingo::core(&program, candidates).map_err(|e| ReasonError::Clingo(e.to_string()))?;
     Ok(found)
 }
 
 /// The rules that the refusal depends on.
-fn rules_for(base: &Base, refusal: Refusal<'_>) -> String {
+fn rules_for(base: &Base, refused: &Atom) -> String {
     let rules = base.rules();
-    let goal = match refusal {
-        Refusal::Shown(a) => Some((a.name.clone(), a.args.len())),
-        Refusal::NoDecision => None,
-    };
-    let wanted = |head: &Head, open: &BTreeSet<Predicate>| match head {
-        Head::None => goal.is_none(),
-        head => heads(head).iter().any(|p| open.contains(p)),
-    };
-    let mut open: BTreeSet<Predicate> = goal.iter().cloned().collect();
+    let wanted = |head: &Head, open: &BTreeSet<Predicate>| heads(head).iter().any(|p| open.contains(p));
+    let mut open: BTreeSet<Predicate> = [(refused.name.clone(), refused.args.len())].into();
     loop {
         let before = open.len();
         for s in &rules.statements {
@@ -126,11 +97,8 @@ mod tests {
         let base = Base::build(&rules, &[], &[]).unwrap();
         let said = atoms("in(1,add(a)). in(2,add(b)). in(3,no(b)). in(4,add(c))");
         let refused = &atoms("act(refuse)")[0];
-        let found = minimal_conflict(&base, &said, &said, Refusal::Shown(refused), &Budget::default());
+        let found = minimal_conflict(&base, &said, &said, refused, &Budget::default());
         assert_eq!(found, Some(atoms("in(2,add(b)). in(3,no(b))")));
-        let said = atoms("in(1,small). in(2,add(b)). in(3,big)");
-        assert_eq!(minimal_conflict(&base, &said, &said, Refusal::NoDecision, &Budget::default()), Some(atoms("in(1,small). in(3,big)")));
-        assert_eq!(minimal_conflict(&base, &said[1..], &said, Refusal::NoDecision, &Budget::default()), None);
     }
 
     #[test]
@@ -140,11 +108,8 @@ mod tests {
         let base = Base::build(&rules, &[], &[]).unwrap();
         let said = atoms("in(1,add(a)). in(2,add(b)). in(3,no(b)). in(4,sure)");
         let (refuse, ask) = (&atoms("act(refuse)")[0], &atoms("act(ask)")[0]);
-        assert_eq!(unsat_core(&base, &said, &said, Refusal::Shown(refuse)), Ok(Some(atoms("in(2,add(b)). in(3,no(b))"))));
-        assert_eq!(unsat_core(&base, &said, &said[..3], Refusal::Shown(ask)), Ok(None));
-        assert_eq!(unsat_core(&base, &said[..3], &said[..3], Refusal::Shown(ask)), Ok(Some(atoms("in(1,add(a))"))));
-        let said = atoms("in(1,small). in(2,add(b)). in(3,big)");
-        assert_eq!(unsat_core(&base, &said, &said, Refusal::NoDecision), Ok(Some(atoms("in(1,small). in(3,big)"))));
-        assert_eq!(unsat_core(&base, &said[..2], &said[..2], Refusal::NoDecision), Ok(None));
+        assert_eq!(unsat_core(&base, &said, &said, refuse), Ok(Some(atoms("in(2,add(b)). in(3,no(b))"))));
+        assert_eq!(unsat_core(&base, &said, &said[..3], ask), Ok(None));
+        assert_eq!(unsat_core(&base, &said[..3], &said[..3], ask), Ok(Some(atoms("in(1,add(a))"))));
     }
 }

@@ -65,11 +65,6 @@ pub struct Query {
 }
 
 impl Compiled {
-    /// The relations of its positive literals, in the order of its body.
-    pub fn needs(&self) -> &[RelId] {
-        &self.needs
-    }
-
     /// Any of its plans: all contain the same steps for the aggregates and conditions inside.
     pub fn any_plan(&self) -> Option<&Plan> {
         self.default.as_ref().or_else(|| self.starts.first().map(|(_, p)| p))
@@ -133,7 +128,7 @@ pub fn globals(head: Option<&Pattern>, body: &[Item]) -> Vec<(Name, usize)> {
     if let Some(h) = head {
         h.args.iter().for_each(|a| a.each_var(&mut note));
     }
-    body.iter().for_each(|i| plan::global_vars(i, &mut note));
+    body.iter().for_each(|i| i.each_global(&mut note));
     out
 }
 

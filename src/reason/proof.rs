@@ -2,7 +2,7 @@
 
 mod build;
 pub mod check;
-mod search;
+pub(super) mod search;
 mod text;
 pub(super) mod why_not;
 

@@ -109,7 +109,13 @@ impl Op {
             Self::Mul => a.checked_mul(b),
             Self::Div => a.checked_div(b),
             Self::Mod => a.checked_rem(b),
-            Self::Pow => a.checked_pow(u32::try_from(b).ok()?),
+            Self::Pow => match (a, u32::try_from(b)) {
+                (_, Ok(e)) => a.checked_pow(e),
+                (0, Err(_)) => None,
+                (1, Err(_)) => Some(1),
+                (-1, Err(_)) => Some(if b % 2 == 0 { 1 } else { -1 }),
+                (_, Err(_)) => Some(0),
+            },
         }
     }
 }
@@ -445,6 +451,26 @@ impl Literal {
 }
 
 impl Item {
+    /// Calls `f` with every variable that is not local to it.
+    pub fn each_global(&self, f: &mut dyn FnMut(&Name, usize)) {
+        match self {
+            Self::Literal(Literal::Atom { sign: Sign::Not | Sign::NotNot, atom }) => {
+                let mut named = |n: &Name, at| {
+                    if !is_anonymous(n) {
+                        f(n, at)
+                    }
+                };
+                atom.args.iter().for_each(|a| a.each_var(&mut named));
+            }
+            Self::Literal(l) => l.each_var(f),
+            Self::Conditional { .. } => {}
+            Self::Aggregate(a) => {
+                a.left.iter().for_each(|(e, _)| e.each_var(f));
+                a.right.iter().for_each(|(_, e)| e.each_var(f));
+            }
+        }
+    }
+
     /// Where it stands.
     pub fn span(&self) -> &Span {
         match self {
@@ -462,6 +488,13 @@ impl Item {
             Self::Aggregate(a) => a.elements.iter().flat_map(|e| &e.condition).map(|l| (l, false)).collect(),
         }
     }
+}
+
+/// The variables of a rule that have one value in all of it, not one in each element of an aggregate or instance of a condition.
+pub fn globals(head: Option<&Pattern>, body: &[Item]) -> BTreeSet<Name> {
+    let mut out: BTreeSet<Name> = head.iter().flat_map(|h| &h.args).flat_map(Expr::vars).collect();
+    body.iter().for_each(|i| i.each_global(&mut |n, _| out.extend([n.clone()])));
+    out
 }
 
 /// Whether a variable was written `_`.

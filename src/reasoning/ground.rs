@@ -60,16 +60,16 @@ pub fn ground(scope: &Scope, told: &[(usize, &Formula)], goals: &[&Formula]) -> 
     let mut g = Grounder { scope, things, nodes: FxHashMap::default(), facts: vec![], slots: BTreeSet::new(), bound: vec![] };
     for (line, f) in told {
         let n = g.formula(f)?;
-        g.facts.push(Atom::new("line", vec![int(*line), Term::Int(n)]));
+        g.facts.push(Atom::new("line", vec![Term::number(*line), Term::Int(n)]));
     }
     for (k, f) in goals.iter().enumerate() {
         let n = g.formula(f)?;
-        g.facts.push(Atom::new("goal", vec![int(k), Term::Int(n)]));
+        g.facts.push(Atom::new("goal", vec![Term::number(k), Term::Int(n)]));
     }
     for values in scope.sorts.values() {
         for (n, v) in values.iter().enumerate() {
             if let Value::Name(name) = v {
-                g.facts.push(Atom::new("rank", vec![Term::Str(name.clone()), int(n + 1)]));
+                g.facts.push(Atom::new("rank", vec![Term::Str(name.clone()), Term::number(n + 1)]));
             }
         }
     }
@@ -100,10 +100,10 @@ impl Grounder<'_> {
             Node::All(of) => ("all", vec![], of.clone()),
             Node::Any(of) => ("any", vec![], of.clone()),
             Node::None(of) => ("none", vec![], of.clone()),
-            Node::Odd(of) => ("odd", vec![int(of.len())], of.clone()),
+            Node::Odd(of) => ("odd", vec![Term::number(of.len())], of.clone()),
             Node::Count(of) => {
-                self.facts.extend(of.iter().enumerate().map(|(k, m)| Atom::new("counted", vec![i(id), int(k), i(*m)])));
-                ("count", vec![int(of.len())], vec![])
+                self.facts.extend(of.iter().enumerate().map(|(k, m)| Atom::new("counted", vec![i(id), Term::number(k), i(*m)])));
+                ("count", vec![Term::number(of.len())], vec![])
             }
             Node::Same(a, b) => ("same", vec![i(*a), i(*b)], vec![]),
             Node::Compare(op, a, b) => ("compare", vec![Term::constant(op), i(*a), i(*b)], vec![]),
@@ -325,10 +325,6 @@ fn term(v: &Value) -> Option<Term> {
         Value::Number(n) => Some(Term::Int(*n)),
         _ => None,
     }
-}
-
-fn int(n: usize) -> Term {
-    Term::Int(i32::try_from(n).unwrap_or(i32::MAX))
 }
 
 /// The things that variables without a sort stand for, and whether more could matter.

@@ -249,11 +249,11 @@ impl Asked<'_> {
 }
 
 fn keep(line: usize) -> Atom {
-    Atom::new("keep", vec![Term::Int(i32::try_from(line).unwrap_or(i32::MAX))])
+    Atom::new("keep", vec![Term::number(line)])
 }
 
 fn claim(goal: usize, so: bool) -> Atom {
-    Atom::new("claim", vec![Term::Int(i32::try_from(goal).unwrap_or(i32::MAX)), Term::constant(if so { "yes" } else { "no" })])
+    Atom::new("claim", vec![Term::number(goal), Term::constant(if so { "yes" } else { "no" })])
 }
 
 /// A statement as a formula: of things in a row by their places.

@@ -294,7 +294,7 @@ pub const PREDICATES: [(&str, usize); 3] = [("stands", 3), ("given", 1), ("quest
 pub fn facts(theory: &Theory, question: Option<&Question>, contraposition: bool) -> Vec<Atom> {
     let given = theory.given.iter().map(|a| Atom::new("given", vec![a.to_term()]));
     let stated = theory.told.iter().flat_map(|t| statements(&t.reading, contraposition).into_iter().map(|s| (t.line, s)));
-    let stands = stated.enumerate().map(|(n, (line, s))| Atom::new("stands", vec![int(n + 1), int(line), s]));
+    let stands = stated.enumerate().map(|(n, (line, s))| Atom::new("stands", vec![Term::number(n + 1), Term::number(line), s]));
     let asked = question.and_then(question_term).map(|q| Atom::new("question", vec![q]));
     given.chain(stands).chain(asked).collect()
 }
@@ -393,8 +393,4 @@ fn two(a: &Atom) -> Option<[Term; 2]> {
         [x, y] => Some([x.clone(), y.clone()]),
         _ => None,
     }
-}
-
-fn int(n: usize) -> Term {
-    Term::Int(i32::try_from(n).unwrap_or(i32::MAX))
 }

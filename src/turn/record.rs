@@ -8,7 +8,7 @@ use super::{Act, Going, TurnError, proofs, version};
 use crate::facts::{Change, Entry, Provenance};
 use crate::ontology::{Arrived, Ontology, Refused, Shape};
 use crate::reason::proof::Builder;
-use crate::reason::{Budget, Outcome, Refusal, minimal_conflict};
+use crate::reason::{Budget, Outcome, minimal_conflict};
 use crate::term::Atom;
 use crate::understand::{Heard, Unsure};
 
@@ -270,7 +270,7 @@ pub fn takes_all_of(outcome: &Outcome, act: &Act) -> Vec<Atom> {
     if !(2..=MOST_REQUESTS).contains(&said.len()) {
         return vec![];
     }
-    let found = minimal_conflict(outcome.base(), outcome.facts(), &said, Refusal::Shown(&act.shown()), &Budget::default()).unwrap_or_default();
+    let found = minimal_conflict(outcome.base(), outcome.facts(), &said, &act.shown(), &Budget::default()).unwrap_or_default();
     if found.len() < 2 { vec![] } else { super::what_if::inputs(&found).into_iter().map(|(_, a)| a).collect() }
 }
 

@@ -122,7 +122,7 @@ impl Engine {
     pub fn whatever_else(&self, decided: &Decided, act: &Act, together: &[Atom]) -> bool {
         let facts = decided.outcome.facts();
         let said: Vec<Atom> = facts.iter().filter(|f| &*f.name == "in").cloned().collect();
-        let core = reason::unsat_core(decided.outcome.base(), facts, &said, reason::Refusal::Shown(&act.shown()));
+        let core = reason::unsat_core(decided.outcome.base(), facts, &said, &act.shown());
         core.ok().flatten().is_some_and(|c| inputs(&c).into_iter().map(|(_, a)| a).eq(together.iter().cloned()))
     }
 

@@ -23,6 +23,10 @@ pub struct Convention {
     pub cues: Vec<String>,
     /// Slots that hold times of day.
     pub times: Vec<String>,
+    /// What a goal asks for, by its name in the goals.
+    pub requests: BTreeMap<String, String>,
+    /// What stands for an annotated span of a recorded reply, by its slot.
+    pub spans: BTreeMap<String, String>,
     /// For actions of the domain, what stands in the place of each value after the constants.
     pub placeholders: BTreeMap<String, Vec<Option<String>>>,
 }

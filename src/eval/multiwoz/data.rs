@@ -143,29 +143,17 @@ fn text(v: &Value) -> String {
 fn dialogue(raw: RawDialogue, spellings: &Spellings, convention: &Convention) -> Recording {
     let id = raw.dialogue_id.to_lowercase();
     let id = id.split('.').next().unwrap_or_default().to_owned();
-    let goals = convention.domains.iter().filter_map(|d| Some((d.clone(), goal(raw.goal.get(d)?.as_object().filter(|g| !g.is_empty())?)))).collect();
+    let goals =
+        convention.domains.iter().filter_map(|d| Some((d.clone(), goal(raw.goal.get(d)?.as_object().filter(|g| !g.is_empty())?, convention)))).collect();
     let turns =
         raw.log.chunks_exact(2).filter_map(|pair| if let [user, system] = pair { Some(turn(user, system, spellings, convention)) } else { None }).collect();
     Recording { id, goals, turns }
 }
 
-fn goal(raw: &Map<String, Value>) -> Goal {
+fn goal(raw: &Map<String, Value>, convention: &Convention) -> Goal {
     let informable = raw.get("info").and_then(Value::as_object).into_iter().flatten().map(|(k, v)| (slot_name(k), text(v))).collect();
-    let mut requestable: BTreeSet<String> = raw
-        .get("reqt")
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
-        .filter_map(|r| match r.as_str()?.to_lowercase().as_str() {
-            "phone" => Some("PHONE"),
-            "address" => Some("ADDRESS"),
-            "postcode" => Some("POST"),
-            "reference" => Some("REFERENCE"),
-            "trainid" => Some("TRAINID"),
-            _ => None,
-        })
-        .map(str::to_owned)
-        .collect();
+    let mut requestable: BTreeSet<String> =
+        raw.get("reqt").and_then(Value::as_array).into_iter().flatten().filter_map(|r| convention.requests.get(&r.as_str()?.to_lowercase()).cloned()).collect();
     if raw.contains_key("book") {
         requestable.insert("REFERENCE".to_owned());
     }
@@ -181,7 +169,7 @@ fn turn(user: &RawTurn, system: &RawTurn, spellings: &Spellings, convention: &Co
         !convention.unbooked.contains(d) && system.metadata.get(d).and_then(|m| m.get("book")?.get("booked")?.as_array()).is_some_and(|b| !b.is_empty())
     };
     let booked = convention.domains.iter().filter(|d| is_booked(d)).cloned().collect();
-    Turn { user: user.text.clone(), reply: system.text.clone(), known, state, booked, reference: reference(system) }
+    Turn { user: user.text.clone(), reply: system.text.clone(), known, state, booked, reference: reference(system, convention) }
 }
 
 fn recorded(metadata: &Map<String, Value>, convention: &Convention) -> State {
@@ -200,10 +188,10 @@ fn recorded(metadata: &Map<String, Value>, convention: &Convention) -> State {
 }
 
 /// The recorded reply with placeholders for the annotated spans.
-fn reference(system: &RawTurn) -> String {
+fn reference(system: &RawTurn, convention: &Convention) -> String {
     let tokens: Vec<&str> = system.text.split_whitespace().collect();
     let mut spans: Vec<(usize, usize, &str)> =
-        system.span_info.iter().filter(|s| s.2.as_str() != Some("dontcare")).filter_map(|s| Some((s.3, s.4, span_placeholder(&s.1)?))).collect();
+        system.span_info.iter().filter(|s| s.2.as_str() != Some("dontcare")).filter_map(|s| Some((s.3, s.4, convention.spans.get(&s.1)?.as_str()))).collect();
     spans.sort_by_key(|s| s.0);
     let mut out: Vec<String> = Vec::new();
     let mut next = 0;
@@ -217,26 +205,4 @@ fn reference(system: &RawTurn) -> String {
     }
     out.extend(tokens.get(next..).unwrap_or_default().iter().map(lower));
     detokenise(&tokenise(&out.join(" ")))
-}
-
-fn span_placeholder(slot: &str) -> Option<&'static str> {
-    Some(match slot {
-        "Name" => "NAME",
-        "Addr" => "ADDRESS",
-        "Phone" => "PHONE",
-        "Post" => "POST",
-        "Ref" => "REFERENCE",
-        "Id" => "TRAINID",
-        "Area" => "AREA",
-        "Food" => "FOOD",
-        "Price" | "Ticket" | "Fee" => "PRICE",
-        "Type" | "Car" => "TYPE",
-        "Choice" | "Stars" | "Stay" | "People" => "COUNT",
-        "Time" | "Leave" | "Arrive" => "TIME",
-        "Day" => "DAY",
-        "Dest" | "Depart" => "PLACE",
-        "Open" => "OPEN",
-        "Department" => "DEPARTMENT",
-        _ => return None,
-    })
 }

@@ -3,10 +3,11 @@
 //! The benchmark tokenises with Moses' rules for English and puts the tokens back together; what remains of
 //! the round trip is where spaces stand around punctuation, apostrophes and quotes.
 
-use super::values::Spellings;
+use std::sync::LazyLock;
 
-/// Stands for one dot of a run of dots while single dots are looked at.
-const DOT: char = '\u{E001}';
+use fancy_regex::Regex;
+
+use super::values::Spellings;
 
 /// The form in which responses are compared: lower case, slots as placeholders, spaces as Moses leaves them.
 pub fn normal(response: &str, spellings: &Spellings) -> String {
@@ -35,94 +36,30 @@ fn placeholders(text: &str, spellings: &Spellings) -> String {
     out
 }
 
+/// Moses' rules, in their order; the first one pads every sign.
+static RULES: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
+    let rules = [
+        (r"[^\p{Alphabetic}\p{N} .'`,\-]", " $0 "),
+        (r"\.{2,}", " $0 "),
+        (r",(?!\p{N})|(?<!\p{N}),", " , "),
+        (r"(\P{Alphabetic})'(\P{Alphabetic})", "$1 ' $2"),
+        (r"([^\p{Alphabetic}\p{N}])'(\p{Alphabetic})", "$1 ' $2"),
+        (r"(\p{Alphabetic})'(\P{Alphabetic})", "$1 ' $2"),
+        (r"(\p{Alphabetic})'(\p{Alphabetic})", "$1 '$2"),
+        (r"(\p{N})'(s)", "$1 '$2"),
+    ];
+    rules.into_iter().filter_map(|(rule, with)| Some((Regex::new(rule).ok()?, with))).collect()
+});
+
 /// Moses' tokens, with the escapes left out that detokenising would undo.
 pub fn tokenise(text: &str) -> Vec<String> {
     let clean: String = text.chars().map(|c| if c.is_whitespace() { ' ' } else { c }).filter(|c| !c.is_control()).collect();
-    let mut padded = String::new();
-    for c in clean.chars() {
-        if c.is_alphanumeric() || matches!(c, ' ' | '.' | '\'' | '`' | ',' | '-') {
-            padded.push(c);
-        } else {
-            padded.extend([' ', c, ' ']);
-        }
-    }
-    let mut text = apostrophes(&commas(&dots(padded.trim())));
+    let apply = |text: String, (rule, with): &(Regex, &str)| format!("{} ", rule.replace_all(&text, *with).trim());
+    let mut text = RULES.iter().fold(clean, apply);
     if let Some(before) = text.trim_end().strip_suffix(".'") {
         text = format!("{before} . '");
     }
-    text.split_whitespace().map(|t| t.replace(DOT, ".")).collect()
-}
-
-fn dots(text: &str) -> String {
-    let mut out = String::new();
-    let mut run = 0;
-    for c in text.chars().chain([' ']) {
-        if c == '.' {
-            run += 1;
-            continue;
-        }
-        if run == 1 {
-            out.push('.');
-        } else if run > 1 {
-            out.push(' ');
-            out.extend(std::iter::repeat_n(DOT, run));
-            out.push(' ');
-        }
-        run = 0;
-        out.push(c);
-    }
-    out
-}
-
-/// Separates commas that do not stand inside a number.
-fn commas(text: &str) -> String {
-    let chars: Vec<char> = text.chars().collect();
-    let numeric = |i: Option<usize>| i.and_then(|i| chars.get(i)).is_some_and(|c| c.is_numeric());
-    let mut out = String::new();
-    for (i, c) in chars.iter().enumerate() {
-        if *c == ',' && !(numeric(i.checked_sub(1)) && numeric(Some(i + 1))) { out.push_str(" , ") } else { out.push(*c) }
-    }
-    out
-}
-
-/// The five apostrophe rules, in order; a neighbour that took part in one match takes no part in the next.
-fn apostrophes(text: &str) -> String {
-    fn alpha(c: char) -> bool {
-        c.is_alphabetic()
-    }
-    fn number(c: char) -> bool {
-        c.is_numeric()
-    }
-    type Test = fn(char, char) -> bool;
-    let rules: [(Test, &str); 5] = [
-        (|a, b| !alpha(a) && !alpha(b), " ' "),
-        (|a, b| !alpha(a) && !number(a) && alpha(b), " ' "),
-        (|a, b| alpha(a) && !alpha(b), " ' "),
-        (|a, b| alpha(a) && alpha(b), " '"),
-        (|a, b| number(a) && b == 's', " '"),
-    ];
-    let mut text = text.to_owned();
-    for (fits, with) in rules {
-        let chars: Vec<char> = text.chars().collect();
-        let mut out = String::new();
-        let mut i = 0;
-        while let Some(c) = chars.get(i) {
-            match (chars.get(i + 1), chars.get(i + 2)) {
-                (Some('\''), Some(after)) if fits(*c, *after) => {
-                    out.push(*c);
-                    out.push_str(with);
-                    out.push(*after);
-                    i += 3;
-                }
-                _ => {
-                    out.push(*c);
-                    i += 1;
-                }
-            }
-        }
-        text = out;
-    }
-    text
+    text.split_whitespace().map(str::to_owned).collect()
 }
 
 /// Puts tokens together as Moses does for English.

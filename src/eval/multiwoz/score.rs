@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::data::{Goal, Recording, State, Turn};
 use super::fuzzy::partial_ratio;
 use super::venues::{Found, Slots, Venues};
-use crate::eval::metrics::{bleu, tokens_13a};
+use crate::eval::metrics::{bleu, percent, tokens_13a};
 
 /// The placeholders a goal can ask for.
 const REQUESTABLE: [&str; 5] = ["PHONE", "ADDRESS", "POST", "REFERENCE", "TRAINID"];
@@ -112,11 +112,6 @@ pub fn score(dialogues: &[Recording], said: &Saids, venues: &Venues) -> Scores {
         domains: domains.into_iter().map(|(d, (n, i, s))| (d, DomainScores { dialogues: n, inform: percent(i, n), success: percent(s, n) })).collect(),
         tracking: tracking(turns()),
     }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
-fn percent(part: usize, of: usize) -> f64 {
-    if of == 0 { 0.0 } else { 100.0 * part as f64 / of as f64 }
 }
 
 /// The domain each turn is probably about: the one whose recorded or tracked slots changed last.

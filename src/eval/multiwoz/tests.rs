@@ -237,3 +237,17 @@ fn it_never_says_the_same_twice_in_a_row() {
         before = text;
     }
 }
+
+/// Of several places that were named and not chosen from, a ride goes to none: two values of one input were an error.
+#[test]
+fn a_ride_to_one_of_several_places_is_asked_about() {
+    let engine = Talk::new().0;
+    let key = crate::facts::SessionKey::new("desk", "two");
+    let says = |said: &[&str]| {
+        let said: Vec<String> = said.iter().map(ToString::to_string).collect();
+        engine.turn(&key, "listener", &crate::turn::Said::Predicates(&said), None).unwrap().text
+    };
+    says(&["topic(restaurant)", "replied(name,\"Frankie and Bennys\")", "replied(name,\"Pizza Hut Cherry Hinton\")"]);
+    let asked = says(&["topic(taxi)", "to_the(restaurant)", "from(\"Cambridge University Botanic Gardens\")", "leave(600)"]);
+    assert_eq!(asked, "Where are you going?");
+}

@@ -55,11 +55,6 @@ impl Venues {
         Ok(Self { tables, spellings: spellings.clone(), convention: convention.clone(), similar: RefCell::default(), asked: RefCell::default() })
     }
 
-    /// Whether the domain has a table.
-    pub fn has(&self, domain: &str) -> bool {
-        self.tables.contains_key(domain)
-    }
-
     /// The entries of a domain.
     pub fn table(&self, domain: &str) -> &[Venue] {
         self.tables.get(domain).map_or(&[], Vec::as_slice)

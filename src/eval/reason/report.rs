@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::Prediction;
-use crate::eval::metrics::{Interval, wilson};
+use crate::eval::metrics::{Interval, percent, wilson};
 use crate::llm::Usage;
 use crate::reasoning::{Profile, Status};
 
@@ -86,11 +86,6 @@ pub struct Wrong {
     /// Why it is disputed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-}
-
-#[expect(clippy::cast_precision_loss, reason = "counts of questions")]
-fn percent(part: usize, whole: usize) -> f64 {
-    if whole == 0 { 0.0 } else { 100.0 * part as f64 / whole as f64 }
 }
 
 impl Score {

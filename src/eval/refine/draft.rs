@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::remarks::{new_slot, sentences, things, words};
+use super::remarks::{capital, new_slot, sentences, things, words};
 use crate::diag::Source;
 
 /// A first flow and what of the description is not in it.
@@ -166,11 +166,6 @@ fn step(text: &str) -> Option<Step> {
         return Some(Step::Call(name.join("_")));
     }
     None
-}
-
-fn capital(text: &str) -> String {
-    let mut chars = text.trim().chars();
-    chars.next().map(|c| c.to_uppercase().chain(chars).collect()).unwrap_or_default()
 }
 
 impl Building {

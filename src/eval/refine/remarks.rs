@@ -316,7 +316,8 @@ fn confirm(view: &Vocabulary, text: &[String], sentence: &str) -> Vec<Change> {
     out
 }
 
-fn capital(text: &str) -> String {
+/// The text with a capital at its beginning.
+pub fn capital(text: &str) -> String {
     let mut chars = text.trim().chars();
     chars.next().map(|c| c.to_uppercase().chain(chars).collect()).unwrap_or_default()
 }

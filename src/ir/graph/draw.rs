@@ -7,6 +7,7 @@ use petgraph::graphmap::DiGraphMap;
 use petgraph::visit::{IntoNodeReferences, Topo, Walker};
 
 use super::{Edge, Flow, Node, NodeKind};
+use crate::ir::draw::{quote, wrap};
 
 /// What to point out in a drawing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -34,23 +35,7 @@ fn lines(n: &Node, h: &Highlight) -> Vec<String> {
     for s in n.slots() {
         out.push(h.slots.get(&s.name).map_or_else(|| s.label.clone(), |v| format!("{} = {v}", s.label)));
     }
-    if let Some(m) = &n.message {
-        out.extend(wrap(m, 34));
-    }
-    out
-}
-
-fn wrap(text: &str, width: usize) -> Vec<String> {
-    let mut out: Vec<String> = Vec::new();
-    for w in text.split_whitespace() {
-        match out.last_mut() {
-            Some(last) if last.chars().count() + w.chars().count() < width => {
-                last.push(' ');
-                last.push_str(w);
-            }
-            _ => out.push(w.to_owned()),
-        }
-    }
+    out.extend(n.message.iter().flat_map(|m| wrap(m)));
     out
 }
 
@@ -67,13 +52,12 @@ const CURRENT: &str = "#c00000";
 
 /// The flow as a DOT graph.
 pub fn dot(flow: &Flow, h: &Highlight) -> String {
-    let quote = |t: &str| t.replace('\\', "\\\\").replace('"', "\\\"");
     let mut out = format!(
         "digraph \"{}\" {{\n  node [shape=box, style=\"rounded,filled\", fontname=\"sans-serif\"];\n  edge [fontname=\"sans-serif\"];\n",
         quote(&flow.name)
     );
     for n in &flow.nodes {
-        let label = lines(n, h).iter().map(|l| quote(l)).collect::<Vec<_>>().join("\\n");
+        let label = quote(&lines(n, h).join("\n"));
         let here = if h.current == Some(n.id) { format!(", color=\"{CURRENT}\", penwidth=3") } else { String::new() };
         let _ = writeln!(out, "  {} [label=\"{label}\", fillcolor=\"{}\"{here}];", n.id, colour(n));
     }

@@ -246,22 +246,21 @@ impl Stands {
     /// As facts.
     pub fn facts(&self) -> Vec<Atom> {
         let text = |t: &str| Term::string(t);
-        let int = |n: usize| Term::Int(i32::try_from(n).unwrap_or(i32::MAX));
         let mut out = vec![];
         out.extend(self.values.iter().map(|((agent, arg), v)| Atom::new("value", vec![text(agent), text(arg), term(v)])));
         out.extend(self.gave.iter().map(|((function, field), v)| Atom::new("gave", vec![text(function), text(field), term(v)])));
         let outcome =
             |((owner, of), o): (&(String, String), &Outcome)| Atom::new("outcome", vec![text(owner), text(of), Term::constant(o.status()), text(&o.message)]);
         out.extend(self.outcomes.iter().map(outcome));
-        out.extend(self.misses.iter().map(|(agent, n)| Atom::new("misses", vec![text(agent), int(*n as usize)])));
-        out.extend((1..).zip(&self.frames).map(|(depth, f)| Atom::new("frame", vec![int(depth), text(&f.agent), written(f)])));
+        out.extend(self.misses.iter().map(|(agent, n)| Atom::new("misses", vec![text(agent), Term::number(*n as usize)])));
+        out.extend((1..).zip(&self.frames).map(|(depth, f)| Atom::new("frame", vec![Term::number(depth), text(&f.agent), written(f)])));
         for f in &self.frames {
             let wished = f.wish.iter().filter(|w| w.tool).map(|w| &w.function).chain(f.tools.iter().map(|(function, _)| function));
             out.extend(wished.map(|function| Atom::new("wishes", vec![text(&f.agent), text(function)])));
         }
-        out.extend((1..).zip(&self.lines).map(|(n, line)| Atom::new("line", vec![int(n), text(line)])));
+        out.extend((1..).zip(&self.lines).map(|(n, line)| Atom::new("line", vec![Term::number(n), text(line)])));
         out.extend(self.heard.iter().map(|h| Atom::new("heard_last", vec![text(h)])));
-        out.extend((self.silences > 0).then(|| Atom::new("silences", vec![int(self.silences)])));
+        out.extend((self.silences > 0).then(|| Atom::new("silences", vec![Term::number(self.silences)])));
         out.extend(self.turn.iter().map(|t| Atom::new("under_way", vec![written(t)])));
         out
     }

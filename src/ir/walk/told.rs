@@ -24,7 +24,7 @@ impl Walk<'_> {
     }
 
     pub(super) fn tell_step(&mut self, block: &str, at: usize) {
-        let number = Term::Int(i32::try_from(at + 1).unwrap_or(i32::MAX));
+        let number = Term::number(at + 1);
         self.tell("step", vec![Term::string(self.own()), Term::string(block), number]);
     }
 
@@ -90,9 +90,8 @@ impl Walk<'_> {
         for ((_, name), outcome) in &self.stands.outcomes {
             shown.push(("outcome", vec![text(name), Term::constant(outcome.status()), text(&outcome.message)]));
         }
-        let int = |n: usize| Term::Int(i32::try_from(n).unwrap_or(i32::MAX));
-        shown.extend((1..).zip(&self.stands.frames).map(|(depth, f)| ("floor", vec![int(depth), text(&f.agent)])));
-        let list = |name: &'static str, all: &[Value]| (1..).zip(all).map(|(n, v)| (name, vec![int(n), text(&v.to_string())])).collect::<Vec<_>>();
+        shown.extend((1..).zip(&self.stands.frames).map(|(depth, f)| ("floor", vec![Term::number(depth), text(&f.agent)])));
+        let list = |name: &'static str, all: &[Value]| (1..).zip(all).map(|(n, v)| (name, vec![Term::number(n), text(&v.to_string())])).collect::<Vec<_>>();
         shown.extend(list("asked", &self.turn.asked));
         shown.extend(list("refused", &self.turn.refused));
         shown.extend(list("warning", &self.turn.warnings.iter().map(|w| json!(w)).collect::<Vec<_>>()));

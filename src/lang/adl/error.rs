@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::parse::{Data, Node, Word};
-use crate::diag::{Diagnostic, Severity, Source, did_you_mean};
+use crate::diag::{Diagnostic, Source, did_you_mean};
 
 /// What is wrong with a program, as far as it has been read.
 #[derive(Debug)]
@@ -53,11 +53,6 @@ impl Findings {
         };
         let word = rest.split_whitespace().next().map(|w| format!(", at `{w}`")).unwrap_or_default();
         self.error("adl-yaml", at..at, format!("this is no YAML: {told}{word}"), help);
-    }
-
-    /// Whether something was found that stops the program from loading.
-    pub fn broken(&self) -> bool {
-        self.list.iter().any(|d| d.severity == Severity::Error)
     }
 
     /// The findings in the order of their places, with their paths in the program.

@@ -128,7 +128,7 @@ impl Facts {
 
     fn guard(&mut self, guard: Guard) -> Term {
         self.guards.push(guard);
-        Term::Int(i32::try_from(self.guards.len() - 1).unwrap_or(i32::MAX))
+        Term::number(self.guards.len() - 1)
     }
 
     fn node(&mut self, n: &Node) {

@@ -33,7 +33,8 @@ fn the_plain_form_is_read() {
     let slots: Vec<_> = flow.slots().iter().map(|(_, s)| (s.name.as_str(), s.kind, s.ask.clone())).collect();
     assert_eq!(slots[0], ("customer_name", crate::ir::graph::SlotKind::Name, Some("ask_customer_name".to_owned())));
     assert_eq!(slots[1].1, crate::ir::graph::SlotKind::Integer);
-    assert_eq!(flow.nodes[2].act(), Some("node_3"));
+    let told = flow.nodes[2].acts.iter().find(|a| a.when.is_none());
+    assert_eq!(told.map(|a| a.name.as_str()), Some("node_3"));
 }
 
 #[test]

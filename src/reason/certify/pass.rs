@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::plan::{Part, Step};
-use super::rows::{Seen, hash};
-use super::{Checker, Rule};
+use super::{Checker, Rule, Seen, hash};
 use crate::reason::eval::layouts::Layouts;
 use crate::reason::eval::store::{RelId, Relation};
 use crate::reason::eval::terms::{Id, Node, Terms};
-use crate::reason::syntax::{Fold, Op};
+use crate::reason::proof::search::order;
+use crate::reason::syntax::Fold;
 use crate::term::Atom;
 
 /// What is to be verified.
@@ -127,7 +127,8 @@ impl<'a> Pass<'a> {
         }
         for (r, rows) in (0..).zip(&self.model.rows) {
             if let Some(n) = (0..rows.len()).find(|n| !self.is_founded(&(r, *n))) {
-                return Verdict::Differs(format!("nothing founds `{}`", self.atom(r, rows.row(self.arity(r), n))));
+                let arity = self.model.layouts.layouts.get(r as usize).map_or(0, |l| l.arity);
+                return Verdict::Differs(format!("nothing founds `{}`", self.atom(r, rows.row(arity, n))));
             }
         }
         Verdict::Holds
@@ -162,10 +163,6 @@ impl<'a> Pass<'a> {
         Ok(args.iter().all(|a| matches!(a, Part::Id(_))))
     }
 
-    fn arity(&self, relation: RelId) -> usize {
-        self.model.layouts.layouts.get(relation as usize).map_or(0, |l| l.arity)
-    }
-
     fn atom(&self, relation: RelId, row: &[Id]) -> String {
         let atom = self.model.layouts.names.get(relation as usize).and_then(|(name, _)| self.terms.atom(name, row));
         atom.map_or_else(|| "an atom without a text".to_owned(), |a| a.to_string())
@@ -191,13 +188,14 @@ impl<'a> Pass<'a> {
     fn go(&mut self, steps: &[Step], done: &mut dyn FnMut(&mut Self) -> Flow) -> Flow {
         let Some((step, rest)) = steps.split_first() else { return done(self) };
         let holds = match step {
-            Step::Each { relation, lookup, key, others } => {
-                let (arity, hashed) = (self.arity(*relation), hash(key.iter().filter_map(|(_, p)| self.value(p))));
+            Step::Each { relation, lookup, columns } => {
+                let known = columns.iter().filter(|(known, _)| *known);
+                let (arity, hashed) = (columns.len(), hash(known.filter_map(|(_, p)| self.value(p))));
                 for (rows, seen, moving) in self.layers(*relation) {
                     for n in self.checker.candidates(seen, *lookup, rows, arity, hashed) {
                         self.count()?;
                         let row = rows.row(arity, n);
-                        if key.iter().chain(others).all(|(c, p)| row.get(*c).is_some_and(|v| self.matches(p, *v))) {
+                        if columns.iter().zip(row).all(|((_, p), v)| self.matches(p, *v)) {
                             let before = self.support.len();
                             self.support.extend(moving.then_some((*relation, n)));
                             let stop = self.go(rest, done)?;
@@ -250,7 +248,7 @@ impl<'a> Pass<'a> {
         }
     }
 
-    /// A term's value; `None` where clingo calls the operation undefined. Numbers wrap at 32 bits as clingo's do.
+    /// A term's value; `None` where clingo calls the operation undefined, or where a number does not fit 32 bits: of that there is no decision.
     fn value(&mut self, p: &Part) -> Option<Id> {
         let number = match p {
             Part::Slot(s) => return self.slots.get(*s).copied(),
@@ -260,24 +258,10 @@ impl<'a> Pass<'a> {
                 let ids = args.iter().map(|a| self.value(a)).collect::<Option<Vec<Id>>>()?;
                 return Some(self.terms.of_fun(*name, &ids));
             }
-            Part::Abs(a) => self.number(a)?.wrapping_abs(),
+            Part::Abs(a) => self.number(a)?.checked_abs()?,
             Part::Binary(op, a, b) => {
                 let (a, b) = (self.number(a)?, self.number(b)?);
-                match op {
-                    Op::Add => a.wrapping_add(b),
-                    Op::Sub => a.wrapping_sub(b),
-                    Op::Mul => a.wrapping_mul(b),
-                    Op::Div | Op::Mod if b == 0 => return None,
-                    Op::Div => a.wrapping_div(b),
-                    Op::Mod => a.wrapping_rem(b),
-                    Op::Pow => match u32::try_from(b) {
-                        Ok(e) => a.wrapping_pow(e),
-                        Err(_) if a == 0 => return None,
-                        Err(_) if a == 1 || a == -1 && b % 2 == 0 => 1,
-                        Err(_) if a == -1 => -1,
-                        Err(_) => 0,
-                    },
-                }
+                op.of(a, b)?
             }
         };
         Some(self.terms.of_int(number))
@@ -299,37 +283,25 @@ impl<'a> Pass<'a> {
         tuples.sort_unstable();
         tuples.dedup();
         let firsts = || tuples.iter().map(|t| t.first().copied().unwrap_or(0));
-        let best = |wanted: Ordering| firsts().reduce(|a, b| if self.order(b, a) == wanted { b } else { a });
         let numbers = || firsts().map(|v| self.terms.int(v).map_or(0, i64::from));
         let total = match fold {
-            Fold::Min => return Ok(best(Ordering::Less).unwrap_or_else(|| self.terms.of_sup())),
-            Fold::Max => return Ok(best(Ordering::Greater).unwrap_or_else(|| self.terms.of_inf())),
+            Fold::Min => return Ok(firsts().min_by(|a, b| self.order(*a, *b)).unwrap_or_else(|| self.terms.of_sup())),
+            Fold::Max => return Ok(firsts().max_by(|a, b| self.order(*a, *b)).unwrap_or_else(|| self.terms.of_inf())),
             Fold::Count => i64::try_from(tuples.len()).unwrap_or(i64::MAX),
             Fold::Sum => numbers().sum(),
             Fold::SumPlus => numbers().map(|n| n.max(0)).sum(),
         };
-        #[expect(clippy::cast_possible_truncation, reason = "sums wrap at 32 bits as clingo's do")]
-        Ok(self.terms.of_int(total as i32))
+        // Of larger sums there is no decision.
+        i32::try_from(total).map(|n| self.terms.of_int(n)).map_err(|_| Verdict::GaveUp)
     }
 
-    /// clingo's order of terms: `#inf`, numbers, constants, strings, functions by arity, name and arguments, `#sup`.
+    /// clingo's order of terms, with `#inf` before all of them and `#sup` behind.
     fn order(&self, a: Id, b: Id) -> Ordering {
-        let kind = |x: Id| match self.terms.node(x) {
-            Some(Node::Inf) => 0,
-            None | Some(Node::Int(_)) => 1,
-            Some(Node::Const(_)) => 2,
-            Some(Node::Str(_)) => 3,
-            Some(Node::Fun { .. }) => 4,
-            Some(Node::Sup) => 5,
-        };
-        kind(a).cmp(&kind(b)).then_with(|| match (self.terms.node(a), self.terms.node(b)) {
-            (Some(Node::Const(x) | Node::Str(x)), Some(Node::Const(y) | Node::Str(y))) => x.as_bytes().cmp(y.as_bytes()),
-            (Some(Node::Fun { name: f, .. }), Some(Node::Fun { name: g, .. })) => {
-                let (x, y) = (self.terms.fun(a).map_or(&[][..], |f| f.1), self.terms.fun(b).map_or(&[][..], |f| f.1));
-                let arguments = || x.iter().zip(y).map(|(x, y)| self.order(*x, *y)).find(|o| o.is_ne()).unwrap_or(Ordering::Equal);
-                x.len().cmp(&y.len()).then_with(|| self.order(*f, *g)).then_with(arguments)
-            }
-            _ => self.terms.int(a).cmp(&self.terms.int(b)),
-        })
+        if let (Some(x), Some(y)) = (self.terms.int(a), self.terms.int(b)) {
+            return x.cmp(&y);
+        }
+        let end = |x: Id| self.terms.node(x).map_or(0, |n| i8::from(*n == Node::Sup) - i8::from(*n == Node::Inf));
+        let terms = || self.terms.term(a).zip(self.terms.term(b)).map_or(Ordering::Equal, |(a, b)| order(&a, &b));
+        end(a).cmp(&end(b)).then_with(terms)
     }
 }

@@ -7,7 +7,7 @@ use crate::reason::clingo::ast;
 use crate::reason::eval::layouts::Layouts;
 use crate::reason::eval::store::RelId;
 use crate::reason::eval::terms::{Id, Terms};
-use crate::reason::syntax::{Aggregate, Expr, Fold, Item, Literal, Op, Pattern, Predicate, Rel, Sign};
+use crate::reason::syntax::{Aggregate, Expr, Fold, Item, Literal, Op, Pattern, Predicate, Rel, Sign, globals};
 use crate::term::Name;
 
 /// A term over variables: those known have their value in a slot, those not known yet take what they are compared with.
@@ -25,12 +25,11 @@ pub enum Part {
 /// One step through a body.
 #[derive(Clone, Debug)]
 pub enum Step {
-    /// Each row of a relation with these values in the columns that `lookup` knows, and these in the others.
+    /// Each row of a relation with these values, by the look-up of those that are known.
     Each {
         relation: RelId,
         lookup: usize,
-        key: Vec<(usize, Part)>,
-        others: Vec<(usize, Part)>,
+        columns: Vec<(bool, Part)>,
     },
     /// There is no way through these steps.
     Not(Vec<Step>),
@@ -63,16 +62,12 @@ pub fn compile(
     layouts: &mut Layouts,
     terms: &mut Terms,
 ) -> Result<Rule, String> {
-    let mut globals: Bound = rule.head.iter().flat_map(|h| &h.args).flat_map(Expr::vars).collect();
-    globals.extend(rule.body.iter().flat_map(outer));
+    let globals = globals(rule.head.as_ref(), &rule.body);
     let mut c = Compiler { moving, masks, layouts, terms, slots: Vec::new(), globals, lifted: 0 };
     let (mut body, mut bound) = (rule.body.clone(), Bound::new());
     let head = rule.head.as_ref().map(|h| Pattern { args: c.lift(&h.args, &mut body), ..h.clone() });
     let steps = c.plan(body, &mut bound)?;
-    let head = match &head {
-        Some(h) => Some((c.layouts.relation(&h.predicate()), c.known(&h.args, &bound)?)),
-        None => None,
-    };
+    let head = head.map(|h| Ok::<_, String>((c.layouts.relation(&h.predicate()), c.known(&h.args, &bound)?))).transpose()?;
     let reads = mentioned(&rule.body).map(|(a, _)| c.layouts.relation(&a.predicate())).collect();
     Ok(Rule { head, reads, steps, slots: c.slots.len(), origin: rule.origin.clone() })
 }
@@ -86,26 +81,9 @@ pub fn number(masks: &mut Vec<(RelId, u32)>, relation: RelId, columns: impl Iter
     })
 }
 
-/// The variables of an item that the rest of its rule sees.
-fn outer(i: &Item) -> Bound {
-    match i {
-        Item::Literal(l) => l.vars(),
-        Item::Conditional { .. } => Bound::new(),
-        Item::Aggregate(a) => a.left.iter().map(|(e, _)| e).chain(a.right.iter().map(|(_, e)| e)).flat_map(Expr::vars).collect(),
-    }
-}
-
-/// The variables of an item that stand inside of it.
-fn inner(i: &Item) -> Bound {
-    let terms = if let Item::Aggregate(a) = i { a.elements.iter().flat_map(|e| &e.terms).flat_map(Expr::vars).collect() } else { Bound::new() };
-    i.literals().into_iter().flat_map(|(l, _)| l.vars()).chain(terms).collect()
-}
-
 /// Whether all variables are bound; `_` never is.
 fn is_known(e: &Expr, bound: &Bound) -> bool {
-    let mut all = true;
-    e.each_var(&mut |n, _| all &= bound.contains(n));
-    all
+    e.vars().is_subset(bound)
 }
 
 impl Compiler<'_> {
@@ -199,7 +177,11 @@ impl Compiler<'_> {
                 rest.iter().any(|(_, right)| binds(left, right) || binds(right, left)).then_some(1)
             }
             Item::Literal(l) => l.vars().iter().all(settled).then_some(0),
-            i => inner(i).intersection(&self.globals).all(settled).then_some(20),
+            i => {
+                let terms = if let Item::Aggregate(a) = i { a.elements.iter().flat_map(|e| &e.terms).flat_map(Expr::vars).collect() } else { Bound::new() };
+                let inside: Bound = i.literals().into_iter().flat_map(|(l, _)| l.vars()).chain(terms).collect();
+                inside.intersection(&self.globals).all(settled).then_some(20)
+            }
         }
     }
 
@@ -207,13 +189,10 @@ impl Compiler<'_> {
         Ok(match i {
             Item::Literal(Literal::Atom { sign: Sign::Plain, atom }) => {
                 let (relation, before) = (self.layouts.relation(&atom.predicate()), bound.clone());
-                let (mut key, mut others) = (Vec::new(), Vec::new());
-                for (c, a) in atom.args.iter().enumerate() {
-                    let columns = if is_known(a, &before) { &mut key } else { &mut others };
-                    columns.push((c, self.part(a, bound)?));
-                }
-                let lookup = number(self.masks, relation, key.iter().map(|(c, _)| *c));
-                Step::Each { relation, lookup, key, others }
+                let column = |a: &Expr| Ok((is_known(a, &before), self.part(a, bound)?));
+                let columns: Vec<(bool, Part)> = atom.args.iter().map(column).collect::<Result<_, String>>()?;
+                let known = (0..).zip(&columns).filter(|(_, c)| c.0).map(|(n, _)| n);
+                Step::Each { relation, lookup: number(self.masks, relation, known), columns }
             }
             Item::Literal(Literal::Compare { sign: Sign::Plain, left, mut rest, .. }) => match rest.pop() {
                 Some((Rel::Eq, right)) => {

@@ -6,37 +6,12 @@ use super::Checker;
 use crate::reason::eval::store::{RelId, Relation};
 use crate::reason::eval::terms::Id;
 
-/// No row.
-const NONE: u32 = u32::MAX;
-
 /// Relations with fewer rows are gone through, not indexed.
-const FEW: u32 = 12;
+pub const FEW: u32 = 12;
 
 /// The values in the columns of a mask.
-fn within(mask: u32, columns: impl Iterator<Item = (usize, Id)>) -> impl Iterator<Item = Id> {
+pub fn within(mask: u32, columns: impl Iterator<Item = (usize, Id)>) -> impl Iterator<Item = Id> {
     columns.filter(move |(c, _)| *c < 32 && mask & 1 << c != 0).map(|(_, v)| v)
-}
-
-/// Rows by a hash of some of their columns.
-#[derive(Debug)]
-struct Index {
-    first: Vec<u32>,
-    next: Vec<u32>,
-}
-
-impl Index {
-    fn of(rows: &Relation, arity: usize, mask: u32) -> Self {
-        let mut out = Self { first: vec![NONE; (rows.len() as usize * 2).next_power_of_two()], next: Vec::new() };
-        for n in 0..rows.len() {
-            let bucket = out.bucket(hash(within(mask, rows.row(arity, n).iter().copied().enumerate())));
-            out.next.push(out.first.get_mut(bucket).map_or(NONE, |f| std::mem::replace(f, n)));
-        }
-        out
-    }
-
-    fn bucket(&self, hash: u64) -> usize {
-        usize::try_from(hash >> 32).unwrap_or(0) & (self.first.len() - 1)
-    }
 }
 
 /// A hash of values in order.
@@ -46,6 +21,9 @@ pub fn hash(values: impl Iterator<Item = Id>) -> u64 {
         h ^ h >> 29
     })
 }
+
+/// Rows by a hash of some of their columns, sorted.
+type Index = Vec<(u64, u32)>;
 
 /// The checker's indexes of some rows, one for each of its look-ups, made when it is first asked for.
 #[derive(Clone, Debug, Default)]
@@ -60,20 +38,16 @@ impl Checker {
 
     /// The rows of a relation that may have values of this hash in the columns of a look-up.
     pub fn candidates<'s>(&self, seen: &'s Seen, lookup: usize, rows: &Relation, arity: usize, hash: u64) -> impl Iterator<Item = u32> + use<'s> {
-        let (mask, end) = (self.masks.get(lookup).map_or(0, |m| m.1), rows.len());
-        let index = seen.0.get(lookup).filter(|_| end >= FEW && mask != 0);
-        let index = index.map(|i| &**i.get_or_init(|| Arc::new(Index::of(rows, arity, mask))));
-        let first = index.map_or(0, |i| i.first.get(i.bucket(hash)).copied().unwrap_or(NONE));
-        let next = move |n: &u32| Some(index.map_or_else(|| n + 1, |i| i.next.get(*n as usize).copied().unwrap_or(NONE)));
-        std::iter::successors(Some(first), next).take_while(move |n| *n < end)
-    }
-
-    /// Whether a static row may have these values in these columns; where no index fits, any may.
-    pub fn may_hold(&self, seen: &Seen, relation: RelId, rows: &Relation, arity: usize, known: &[(usize, Id)]) -> bool {
-        let values = |mask| within(mask, known.iter().copied());
-        let fits = self.masks.iter().enumerate().filter(|(_, (r, m))| *r == relation && values(*m).count() == m.count_ones() as usize);
-        let (lookup, mask) = fits.max_by_key(|(_, (_, m))| m.count_ones()).map_or((usize::MAX, 0), |(n, (_, m))| (n, *m));
-        let has = |n| known.iter().all(|(c, v)| rows.row(arity, n).get(*c) == Some(v));
-        mask == 0 && rows.len() >= FEW || self.candidates(seen, lookup, rows, arity, hash(values(mask))).any(has)
+        let mask = self.masks.get(lookup).map_or(0, |m| m.1);
+        let one = |n| (self::hash(within(mask, rows.row(arity, n).iter().copied().enumerate())), n);
+        let made = || {
+            let mut index: Index = (0..rows.len()).map(one).collect();
+            index.sort_unstable();
+            Arc::new(index)
+        };
+        let index = seen.0.get(lookup).filter(|_| rows.len() >= FEW && mask != 0).map(|i| &**i.get_or_init(made));
+        let from = index.and_then(|i| i.get(i.partition_point(|e| e.0 < hash)..)).unwrap_or_default();
+        let all = 0..if index.is_none() { rows.len() } else { 0 };
+        all.chain(from.iter().take_while(move |e| e.0 == hash).map(|e| e.1))
     }
 }

@@ -1,6 +1,7 @@
 //! Rule files as clingo's own parser reads them, as plain data: what a second opinion on our parser's reading rests on.
 #![expect(non_upper_case_globals, reason = "clingo names its constants so")]
 
+use std::collections::BTreeMap;
 use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::{self, NonNull};
@@ -9,6 +10,7 @@ use clingo_sys::*;
 
 use super::{MESSAGES, Message, keep, tables};
 use crate::diag::{Origin, Source};
+use crate::reason::eval::normal::{substitute, substitute_items};
 use crate::reason::syntax::{Aggregate, Element, Expr, Fold, Item, Literal, Op, Pattern, Predicate, Rel, Sign};
 use crate::term::Name;
 
@@ -36,6 +38,17 @@ pub struct Read {
     pub external: Vec<Predicate>,
     /// The values of its constants.
     pub constants: Vec<(Name, Expr)>,
+}
+
+impl Read {
+    /// Puts the values of its constants in their places.
+    pub fn fill_in_constants(&mut self) {
+        let constants: BTreeMap<Name, Expr> = self.constants.iter().cloned().collect();
+        for rule in &mut self.rules {
+            rule.head.iter_mut().flat_map(|h| &mut h.args).for_each(|a| substitute(a, &constants));
+            substitute_items(&mut rule.body, &constants);
+        }
+    }
 }
 
 struct Reader<'a> {

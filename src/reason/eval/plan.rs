@@ -209,7 +209,7 @@ impl<'a> Compiler<'a> {
     fn outer_names(&mut self, items: &[Item], bound: &Bound, needed: &BTreeSet<Slot>) -> BTreeSet<Name> {
         let mut out: BTreeSet<Name> = bound.iter().chain(needed).filter_map(|s| self.vars.get(*s as usize).cloned()).collect();
         for item in items {
-            global_vars(item, &mut |n, _| {
+            item.each_global(&mut |n, _| {
                 out.insert(n.clone());
             });
         }
@@ -367,7 +367,7 @@ impl<'a> Compiler<'a> {
         let mut out: BTreeMap<Name, usize> = BTreeMap::new();
         for item in left.iter().filter_map(|i| items.get(*i)) {
             let mut vars = Vec::new();
-            global_vars(item, &mut |n, at| vars.push((n.clone(), at)));
+            item.each_global(&mut |n, at| vars.push((n.clone(), at)));
             if vars.is_empty() {
                 item.literals().iter().for_each(|(l, _)| l.each_var(&mut |n, at| vars.push((n.clone(), at))));
             }
@@ -378,25 +378,6 @@ impl<'a> Compiler<'a> {
             }
         }
         NoPlan::Unsafe(out.into_iter().collect())
-    }
-}
-
-/// Calls `f` with every variable of an item that is not local to it.
-pub fn global_vars(item: &Item, f: &mut dyn FnMut(&Name, usize)) {
-    match item {
-        Item::Literal(Literal::Atom { sign: Sign::Not | Sign::NotNot, atom }) => atom.args.iter().for_each(|a| {
-            a.each_var(&mut |n, at| {
-                if !crate::reason::syntax::is_anonymous(n) {
-                    f(n, at);
-                }
-            });
-        }),
-        Item::Literal(l) => l.each_var(f),
-        Item::Conditional { .. } => {}
-        Item::Aggregate(a) => {
-            a.left.iter().for_each(|(e, _)| e.each_var(f));
-            a.right.iter().for_each(|(_, e)| e.each_var(f));
-        }
     }
 }
 

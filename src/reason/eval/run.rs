@@ -4,7 +4,7 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use super::step::{Calc, Lookup, Match, Slot, Step};
+use super::step::{Calc, Lookup, Match, Step};
 use super::store::{NO_ROW, Relation, key_hash};
 use super::terms::{Id, Terms};
 use crate::reason::syntax::{Fold, Op};
@@ -446,16 +446,6 @@ impl<'a> Run<'a> {
 
     fn whole(&mut self, n: i64) -> Result<Id, Stop> {
         Ok(self.terms.of_int(i32::try_from(n).map_err(|_| Stop::Overflow)?))
-    }
-
-    /// How two terms compare.
-    pub fn order(&self, a: Id, b: Id) -> Ordering {
-        self.terms.order(a, b)
-    }
-
-    /// Sets a variable before a run.
-    pub fn set(&mut self, slot: Slot, value: Id) {
-        self.regs[slot as usize] = value;
     }
 }
 

@@ -10,7 +10,7 @@ use super::{Because, By, Proof, RuleRef};
 use crate::diag::Source;
 use crate::reason::clingo;
 use crate::reason::outcome::Outcome;
-use crate::reason::syntax::{Head, Item, Kind, Literal, Pattern, Sign, Statement, parse};
+use crate::reason::syntax::{Head, Item, Kind, Literal, Sign, Statement, globals, parse};
 use crate::reason::{ReasonError, slice};
 use crate::term::{Atom, Name, Term};
 
@@ -233,7 +233,7 @@ impl<'a> Checker<'a> {
             return Err(Flaw::NoInstance { atom: atom.clone(), place });
         }
         goals.push(Goal::Is(head, atom));
-        let globals = globals(head, body);
+        let globals = globals(Some(head), body);
         let as_said = |b: &Bindings| said.iter().all(|(item, because)| self.as_said(item, because, &globals, b));
         if Search(&self.model).solve(&goals, &globals, &mut Bindings::default(), &mut |b| as_said(b)) {
             return Ok(());
@@ -268,31 +268,6 @@ fn parts(item: &Item) -> usize {
 fn condition(s: &Statement, item: &Item) -> String {
     let (from, to) = (item.span().start.wrapping_sub(s.origin.start), item.span().end.wrapping_sub(s.origin.start));
     s.text.get(from..to).unwrap_or(&s.text).to_owned()
-}
-
-/// The variables that have one value in the whole rule, not one in each element of an aggregate or instance of a condition.
-fn globals(head: &Pattern, body: &[Item]) -> BTreeSet<Name> {
-    let mut out = globals_of(body);
-    head.args.iter().for_each(|a| out.extend(a.vars()));
-    out
-}
-
-/// The same for the body alone.
-pub(super) fn globals_of(body: &[Item]) -> BTreeSet<Name> {
-    let mut out = BTreeSet::new();
-    for item in body {
-        match item {
-            Item::Literal(l) => l.each_var(&mut |n, _| {
-                out.insert(n.clone());
-            }),
-            Item::Conditional { .. } => {}
-            Item::Aggregate(a) => {
-                a.left.iter().for_each(|(e, _)| out.extend(e.vars()));
-                a.right.iter().for_each(|(_, e)| out.extend(e.vars()));
-            }
-        }
-    }
-    out
 }
 
 #[cfg(test)]

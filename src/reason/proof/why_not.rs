@@ -252,7 +252,7 @@ impl Asked<'_> {
 
     /// Meets the conditions one after the other and keeps the bindings under which most of them are met; `None` if all are.
     fn try_rule(&self, bindings: &Bindings, body: &[Item]) -> Option<Tried> {
-        let globals = super::check::globals_of(body);
+        let globals = crate::reason::syntax::globals(None, body);
         let mut best: Option<Tried> = None;
         let open: Vec<usize> = (0..body.len()).collect();
         if self.go_on(body, &open, bindings, &globals, &mut best) { None } else { best }

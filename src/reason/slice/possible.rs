@@ -7,6 +7,7 @@
 use std::rc::Rc;
 
 use crate::reason::base::Base;
+use crate::reason::certify::{FEW, hash, within};
 use crate::reason::eval::layouts::Layouts;
 use crate::reason::eval::store::RelId;
 use crate::reason::eval::terms::{Id, Node, Terms};
@@ -139,15 +140,16 @@ impl Possible<'_> {
         }
     }
 
-    /// Whether a static row may have these values in these columns.
+    /// Whether a static row may have these values in these columns; where no index of the checker's fits, any may.
     fn stored(&self, relation: RelId, known: &[(usize, Id)]) -> bool {
-        let r = relation as usize;
-        let (Some(rows), Some(layout)) = (self.base.inner.relations.get(r), self.base.inner.rules.program.layouts.layouts.get(r)) else { return false };
-        if rows.is_empty() || known.is_empty() {
-            return !rows.is_empty();
-        }
-        let inner = &self.base.inner;
-        inner.rules.checker.as_ref().map_or(true, |c| c.may_hold(&inner.seen, relation, rows, layout.arity, known))
+        let (r, inner) = (relation as usize, &self.base.inner);
+        let (Some(rows), Some(layout)) = (inner.relations.get(r), inner.rules.program.layouts.layouts.get(r)) else { return false };
+        let Ok(checker) = &inner.rules.checker else { return !rows.is_empty() };
+        let values = |mask| within(mask, known.iter().copied());
+        let fits = checker.masks.iter().enumerate().filter(|(_, (r, m))| *r == relation && values(*m).count() == m.count_ones() as usize);
+        let (lookup, mask) = fits.max_by_key(|(_, (_, m))| m.count_ones()).map_or((usize::MAX, 0), |(n, (_, m))| (n, *m));
+        let has = |n| known.iter().all(|(c, v)| rows.row(layout.arity, n).get(*c) == Some(v));
+        mask == 0 && rows.len() >= FEW || checker.candidates(&inner.seen, lookup, rows, layout.arity, hash(values(mask))).any(has)
     }
 
     /// Adds an outline unless one there covers it; the same but for numbers and names becomes one.
