@@ -2,10 +2,9 @@
 //!
 //! Of decisions that the checker accepted, all are audited while there is time, and at least one in N when more come than clingo
 //! manages; of decisions that the evaluator takes alone, every N-th. After a difference clingo is asked before each commit.
-//! Audits take what turns leave of the processors.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
@@ -15,12 +14,6 @@ use crate::term::Atom;
 
 /// How many decisions may wait for their audit; they are kept in memory.
 const WAITING: usize = 32;
-/// How many more may that are due: the turns of a busy minute do not wait for clingo.
-const DUE: usize = 224;
-
-/// How far audits stand behind turns (nice): they get a tenth of what a turn's thread gets where there is not enough for both.
-#[cfg(target_os = "linux")]
-const BEHIND: i32 = 10;
 
 /// What became of the audits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -39,7 +32,6 @@ struct Counts {
     differed: AtomicU64,
     left_out: AtomicU64,
     doubtful: AtomicBool,
-    waiting: AtomicUsize,
 }
 
 /// A decision to be audited.
@@ -72,28 +64,27 @@ impl Auditor {
         if !wanted || self.doubtful() {
             return;
         }
-        if self.counts.waiting.load(Ordering::Relaxed) < WAITING {
-            self.passed.store(0, Ordering::Relaxed);
-        } else if options.reasoner == Reasoner::Confirm && self.passed.fetch_add(1, Ordering::Relaxed) + 1 >= options.audit {
-            // One in N is due, and waited for where even of these too many wait.
-            self.passed.store(0, Ordering::Relaxed);
-        } else {
-            self.counts.left_out.fetch_add(1, Ordering::Relaxed);
-            return;
-        }
         let sender = {
             let mut worker = self.worker.lock().unwrap_or_else(PoisonError::into_inner);
             let (sender, _) = worker.get_or_insert_with(|| {
-                let (sender, receiver) = sync_channel(WAITING + DUE);
+                let (sender, receiver) = sync_channel(WAITING);
                 let counts = self.counts.clone();
                 (sender, std::thread::spawn(move || audit_all(&receiver, &counts)))
             });
             sender.clone()
         };
         let case = Case { base: base.clone(), facts: facts.to_vec(), shown: shown.to_vec(), options: options.clone() };
-        self.counts.waiting.fetch_add(1, Ordering::Relaxed);
-        // The thread that takes cases only ends when no sender is left.
-        let _ = sender.send(case);
+        match sender.try_send(case) {
+            Ok(()) => self.passed.store(0, Ordering::Relaxed),
+            // One in N is waited for; the thread that takes cases only ends when no sender is left.
+            Err(TrySendError::Full(case)) if options.reasoner == Reasoner::Confirm && self.passed.fetch_add(1, Ordering::Relaxed) + 1 >= options.audit => {
+                self.passed.store(0, Ordering::Relaxed);
+                let _ = sender.send(case);
+            }
+            Err(_) => {
+                self.counts.left_out.fetch_add(1, Ordering::Relaxed);
+            }
+        }
     }
 
     /// Whether an audit has shown a difference.
@@ -124,11 +115,7 @@ impl Drop for Auditor {
 }
 
 fn audit_all(cases: &Receiver<Case>, counts: &Counts) {
-    // Turns come first. Where a thread's place in the order cannot be changed, all have the same.
-    #[cfg(target_os = "linux")]
-    let _ = rustix::process::setpriority_process(None, BEHIND);
     for c in cases {
-        counts.waiting.fetch_sub(1, Ordering::Relaxed);
         match reason::audit(&c.base, &c.facts, &c.shown, &c.options.budget) {
             Ok(()) => counts.confirmed.fetch_add(1, Ordering::Relaxed),
             Err(e @ (ReasonError::Disagreement { .. } | ReasonError::TwoModels { .. } | ReasonError::NoModel)) => {
