@@ -28,6 +28,8 @@ const LONGEST: u64 = 3_600_000_000;
 const AT_ONCE: usize = 16;
 /// How long it is looked for.
 const LOOKING: Duration = Duration::from_secs(15);
+/// A connection that was idle so long is not used again: the service closes it after twice that.
+const IDLE: Duration = Duration::from_secs(5);
 /// How often what goes on is told.
 const TELLING: Duration = Duration::from_secs(10);
 /// Sessions opened at once.
@@ -230,7 +232,7 @@ impl Client {
         let to = format!("{}{}", self.address(at + talk.turns), talk.path);
         let sent = self.http.post(to).bearer_auth(&talk.token).json(&json!({ "text": said, "request": format!("{at}-{}", talk.turns) }));
         talk.turns += 1;
-        let answer = sent.send().await.map_err(|e| if e.is_timeout() { "timed out".to_owned() } else { e.to_string() })?;
+        let answer = sent.send().await.map_err(|e| broken(&e))?;
         let status = answer.status();
         let turn: Value = answer.json().await.map_err(|e| e.to_string())?;
         if !status.is_success() {
@@ -243,12 +245,26 @@ impl Client {
     }
 }
 
+/// Why a request got no answer, in words that are the same for every session.
+fn broken(error: &reqwest::Error) -> String {
+    let mut cause: &dyn std::error::Error = error;
+    while let Some(deeper) = cause.source() {
+        cause = deeper;
+    }
+    if error.is_timeout() { "timed out".to_owned() } else { cause.to_string() }
+}
+
 /// Measures.
 pub async fn measure(load: &Load, progress: &mut dyn FnMut(&str)) -> Result<Measured, String> {
     let nodes = Nodes::start(load)?;
     // rustls is built without a default provider; whoever comes first installs one.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    let http = reqwest::Client::builder().timeout(Duration::from_secs(120)).pool_max_idle_per_host(load.sessions).build().map_err(|e| e.to_string())?;
+    let http = reqwest::Client::builder()
+        .timeout(Duration::from_secs(120))
+        .pool_max_idle_per_host(load.sessions)
+        .pool_idle_timeout(IDLE)
+        .build()
+        .map_err(|e| e.to_string())?;
     let talks = (0..load.sessions.max(1)).map(|_| Mutex::new(None)).collect();
     let addresses = nodes.all.iter().map(|node| node.address.clone()).collect();
     let client = Arc::new(Client { http: http.clone(), addresses, sites: load.sites.max(1), lines: load.lines.clone(), talks });
