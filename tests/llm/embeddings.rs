@@ -15,7 +15,7 @@ use crate::support::{FACTS, ONTOLOGY, config, customer, model, texts};
 
 /// Two directions: what is sweet and frozen, and everything else.
 fn vector(text: &str) -> [f32; 2] {
-    if ["freeze", "slushie", "icee"].iter().any(|w| text.contains(w)) { [1.0, if text.contains("cherry") { 0.0 } else { 0.6 }] } else { [-0.2, 1.0] }
+    if ["freeze", "slushie", "gelido"].iter().any(|w| text.contains(w)) { [1.0, if text.contains("cherry") { 0.0 } else { 0.6 }] } else { [-0.2, 1.0] }
 }
 
 fn reply(request: &Request) -> Act {
@@ -44,8 +44,8 @@ fn translator() -> Embedded {
 fn a_name_that_spelling_does_not_know_is_offered_by_meaning() {
     let server = Server::start(reply);
     let vectors = Arc::new(ServerVectors::new(model(config(&server, Api::OpenAi)), "test-model"));
-    let heard = translator().with_nearness(Nearness::new(vectors)).understand("a cherry icee", &customer());
-    assert_eq!(texts(&heard.predicates), ["order(\"Cherry Icee\",1)"], "nothing is taken that was not said");
+    let heard = translator().with_nearness(Nearness::new(vectors)).understand("a cherry gelido", &customer());
+    assert_eq!(texts(&heard.predicates), ["order(\"Cherry Gelido\",1)"], "nothing is taken that was not said");
     let offered: Vec<&str> = heard.nearest.iter().flat_map(|n| &n.candidates).map(|c| &**c).collect();
     assert_eq!(offered.first(), Some(&"Wild Cherry Freeze"), "{offered:?}");
 }
@@ -63,7 +63,7 @@ fn a_known_name_asks_no_server() {
 fn a_server_that_is_down_changes_nothing() {
     let server = Server::start(|_| Act::status(500, "{}"));
     let vectors = Arc::new(ServerVectors::new(model(config(&server, Api::OpenAi)), "test-model"));
-    let with = translator().with_nearness(Nearness::new(vectors)).understand("a cherry icee", &customer());
-    let without = translator().understand("a cherry icee", &customer());
+    let with = translator().with_nearness(Nearness::new(vectors)).understand("a cherry gelido", &customer());
+    let without = translator().understand("a cherry gelido", &customer());
     assert_eq!((with.predicates, with.nearest), (without.predicates, without.nearest));
 }
