@@ -71,10 +71,10 @@ impl Embedded {
         }
         let evidence = Evidence { of, other: readings.iter().find(|o| o.learned != of.learned), voice: &voice };
         let before = heard.predicates.len();
-        // Of names that nothing bears nothing was learned: there the clauses decide, and the rules refuse. What costs much beside them does not profit.
+        // Of names that nothing bears nothing was learned: there the clauses decide, and the rules refuse.
         let strange = of.heard.predicates.iter().any(|a| self.is_strange(a));
         let enough = |costly: bool| match (strange, sure(of), costly) {
-            (true, _, false) | (_, true, false) => 0.0,
+            (true, ..) | (_, true, false) => 0.0,
             (_, false, true) => LIKELY,
             _ => DONE,
         };
