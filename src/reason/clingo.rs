@@ -3,6 +3,7 @@
 
 pub mod ast;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -47,8 +48,22 @@ pub enum SolveError {
     Unrepresentable,
 }
 
-/// Stands for a null character in clingo's strings, which end at one.
-const NUL: &str = "\u{f0000}";
+/// Begins what stands for a null character in clingo's strings, which end at one; with another digit behind it, it stands for itself.
+const ESCAPE: &str = "\u{f0000}";
+
+fn escaped(text: &str) -> Cow<'_, str> {
+    if !text.contains('\0') && !text.contains(ESCAPE) {
+        return text.into();
+    }
+    text.replace(ESCAPE, &format!("{ESCAPE}1")).replace('\0', &format!("{ESCAPE}0")).into()
+}
+
+fn unescaped(text: &str) -> Cow<'_, str> {
+    if !text.contains(ESCAPE) {
+        return text.into();
+    }
+    text.replace(&format!("{ESCAPE}0"), "\0").replace(&format!("{ESCAPE}1"), ESCAPE).into()
+}
 
 /// How many messages clingo may send.
 const MESSAGES: u32 = 20;
@@ -147,7 +162,7 @@ fn symbol(name: &str, args: &[Term]) -> Result<Symbol, ClingoError> {
     for a in args {
         symbols.push(match a {
             Term::Int(n) => Symbol::create_number(*n),
-            Term::Str(t) => Symbol::create_string(&t.replace('\0', NUL))?,
+            Term::Str(t) => Symbol::create_string(&escaped(t))?,
             Term::Const(n) => Symbol::create_id(n, true)?,
             Term::Fun(f, args) => symbol(f, args)?,
         });
@@ -299,7 +314,7 @@ fn term(s: Symbol) -> Result<Term, SolveError> {
     let fail = |e: ClingoError| failed(&e);
     Ok(match s.symbol_type().map_err(fail)? {
         SymbolType::Number => Term::Int(s.number().map_err(fail)?),
-        SymbolType::String => Term::Str(Name::from(s.string().map_err(fail)?.replace(NUL, "\0"))),
+        SymbolType::String => Term::Str(Name::from(&*unescaped(s.string().map_err(fail)?))),
         SymbolType::Function => {
             let name = Name::from(s.name().map_err(fail)?);
             let args = s.arguments().map_err(fail)?;

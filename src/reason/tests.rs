@@ -69,6 +69,7 @@ fn engines_agree_on_each_construct() {
         ("m(M) :- M = #min { X : e(X), X > 10 }, M != #sup. n :- not m(_). #show m/1. #show n/0.", "e(1)", "n"),
         // clingo's strings end at a null character.
         ("p(X) :- e(X). #show p/1.", "e(\"a\0b\")", "p(\"a\0b\")"),
+        ("p(X) :- e(X). #show p/1.", "e(\"a\u{f0000}0\u{f0000}\")", "p(\"a\u{f0000}0\u{f0000}\")"),
         ("even(0). even(N+2) :- even(N), N < 6. #show even/1.", "", "even(0) even(2) even(4) even(6)"),
     ] {
         assert_eq!(both(rules, facts), want, "{rules}");
