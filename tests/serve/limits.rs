@@ -12,7 +12,7 @@ use futures_util::future::{BoxFuture, join_all};
 use reqwest::{Method, StatusCode};
 use serde_json::json;
 
-use crate::server::{engine, start_as, start_with, token};
+use crate::server::{Server, engine, start_as, start_with, token};
 
 /// A listener that thinks for a while, as a model does; at the airport it is quick.
 struct Slow(Duration);
@@ -131,11 +131,15 @@ async fn turns_of_a_session_come_in_order_and_too_many_are_told_to_come_back() {
     assert_eq!(taken, [1, 2, 3, 4]);
 }
 
+/// A service where each token has three requests, and an address what is given.
+async fn start_of_three(address: Rate) -> Server {
+    let rates = Rates { bearer: Rate { per_second: 0.01, burst: 3.0 }, address, loopback: true };
+    start_with(engine(), Config { rates, ..Config::default() }).await
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn each_sender_has_its_rate_and_the_service_its_queue() {
-    let some = Rate { per_second: 0.01, burst: 3.0 };
-    let rates = Rates { bearer: some, address: Rate { per_second: 0.01, burst: 12.0 }, loopback: true };
-    let server = start_with(engine(), Config { rates, ..Config::default() }).await;
+    let server = start_of_three(Rate { per_second: 0.01, burst: 12.0 }).await;
     let (id, token) = server.open("main", "customer", "").await;
     let mut last = StatusCode::OK;
     for _ in 0..4 {
@@ -224,9 +228,7 @@ async fn tokens_are_kept_as_hashes_rotated_and_revoked_while_the_service_runs() 
 /// A token has its share by what it is, not by how it is written or where it stands.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_token_has_one_share_however_it_is_sent() {
-    let some = Rate { per_second: 0.01, burst: 3.0 };
-    let rates = Rates { bearer: some, address: Rate { per_second: 100.0, burst: 1000.0 }, loopback: true };
-    let server = start_with(engine(), Config { rates, ..Config::default() }).await;
+    let server = start_of_three(Rate { per_second: 100.0, burst: 1000.0 }).await;
     let (id, token) = server.open("main", "customer", "").await;
     let url = format!("http://{}/v1/sessions/{id}", server.at);
     let mut last = StatusCode::OK;

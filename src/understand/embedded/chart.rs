@@ -470,8 +470,12 @@ impl<'a> Chart<'a> {
 
     /// Whether a mark stands between a "no" and an article.
     fn after_no(&self, at: usize) -> bool {
-        let has = |kind: &str, i: usize| self.tokens.get(i).is_some_and(|t| self.model.phrase.has(kind, t.id));
-        at > 0 && has("corrects", at - 1) && (has("definite", at + 1) || has("indefinite", at + 1))
+        at > 0 && self.is_word("corrects", at - 1) && (self.is_word("definite", at + 1) || self.is_word("indefinite", at + 1))
+    }
+
+    /// Whether a token is a word of a kind.
+    pub fn is_word(&self, kind: &str, at: usize) -> bool {
+        self.tokens.get(at).is_some_and(|t| self.model.phrase.has(kind, t.id))
     }
 
     /// What it costs to leave a token unread.

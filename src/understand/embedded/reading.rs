@@ -266,7 +266,7 @@ pub(super) fn finish(resolver: Resolver<'_, '_>) -> Vec<(Atom, Range<usize>)> {
             let between = chart.tokens.get(k.span.end..e.span.start).unwrap_or(&[]);
             between.iter().any(|t| ["corrects", "revises"].iter().any(|kind| chart.model.phrase.has(kind, t.id)))
         };
-        kept.retain(|k| !(says_otherwise(&k.what, &e.what) && revised(k)));
+        kept.retain(|k| !(contradicts(&k.what, &e.what) && revised(k)));
         let again = kept.iter().any(|k| match (&k.what, &e.what) {
             (What::Atom(a), What::Atom(b)) => a == b && k.span != e.span && *a.name != *member,
             (What::Change { target: a, rest: r }, What::Change { target: b, rest: s }) => r == s && a.item == b.item && !a.ids.is_empty() && a.ids == b.ids,
@@ -289,6 +289,7 @@ pub(super) fn finish(resolver: Resolver<'_, '_>) -> Vec<(Atom, Range<usize>)> {
         }
     }
     let as_one = |line: usize| ordered.iter().map(|o| &o.1).find(|l| l.contains(&line) && l.len() > 1);
+    let first_of = |line: usize| as_one(line).and_then(|l| l.first()).copied().unwrap_or(line);
     // Groups of a line that are told apart get numbers.
     let mut groups: Vec<Group> = vec![];
     for e in &kept {
@@ -296,7 +297,7 @@ pub(super) fn finish(resolver: Resolver<'_, '_>) -> Vec<(Atom, Range<usize>)> {
             && let (false, Some(line)) = (target.placed, target.line)
             && (target.partial || as_one(line).is_some())
         {
-            let line = as_one(line).and_then(|l| l.first()).copied().unwrap_or(line);
+            let line = first_of(line);
             match groups.iter_mut().find(|g| g.0 == line && g.1 == target.ids) {
                 Some(group) => group.2.push(rest.clone()),
                 None => groups.push((line, target.ids.clone(), vec![rest.clone()])),
@@ -304,8 +305,8 @@ pub(super) fn finish(resolver: Resolver<'_, '_>) -> Vec<(Atom, Range<usize>)> {
         }
     }
     let differ = |line: usize| {
-        let line = as_one(line).and_then(|l| l.first()).copied().unwrap_or(line);
-        let mut of_line = groups.iter().filter(|g| g.0 == line);
+        let first = first_of(line);
+        let mut of_line = groups.iter().filter(|g| g.0 == first);
         of_line.next().is_some_and(|first| of_line.any(|g| g.2 != first.2))
     };
     let mut out = vec![];
@@ -344,7 +345,7 @@ pub(super) fn finish(resolver: Resolver<'_, '_>) -> Vec<(Atom, Range<usize>)> {
 }
 
 /// Whether a change says otherwise of the same instances than one before: another operation on the part, or another value.
-fn says_otherwise(before: &What, after: &What) -> bool {
+fn contradicts(before: &What, after: &What) -> bool {
     let (What::Change { target: a, rest: r }, What::Change { target: b, rest: s }) = (before, after) else { return false };
     let differs = match (r.as_slice(), s.as_slice()) {
         ([op, part @ Term::Str(_)], [other, same]) => part == same && op != other,

@@ -161,7 +161,7 @@ impl<'c, 'a> Resolver<'c, 'a> {
             let bound = after.get(edge.pattern).and_then(|a| a.as_deref()).unwrap_or(&[]);
             let before = self.traces();
             // "No tomatoes, wait, no lettuce": the word that corrects may belong to the reading.
-            let own = usize::from(self.is_word("corrects", edge.start) && !self.is_word("negation", edge.start));
+            let own = usize::from(self.chart.is_word("corrects", edge.start) && !self.chart.is_word("negation", edge.start));
             if let Some(at) = self.says_otherwise(self.acted_to, edge.start + own) {
                 self.correcting = Some(at);
             }
@@ -202,7 +202,7 @@ impl<'c, 'a> Resolver<'c, 'a> {
             Some(Does::Correct) => {
                 let unread = self.entries.last().is_none_or(|e| self.content_between(e.span.end, edge.start));
                 self.again |= self.entries.is_empty();
-                self.insists |= (edge.start..edge.end).any(|i| self.is_word("insists", i));
+                self.insists |= (edge.start..edge.end).any(|i| self.chart.is_word("insists", i));
                 self.correcting = (!unread).then(|| self.entries.len().wrapping_sub(1));
                 return;
             }
@@ -252,23 +252,18 @@ impl<'c, 'a> Resolver<'c, 'a> {
     /// What was read last, if between it and what follows there is nothing but a "no": then the one takes the place of the other.
     fn says_otherwise(&self, from: usize, to: usize) -> Option<usize> {
         let at = self.entries.iter().rposition(|e| e.weak < 2).filter(|at| self.entries.get(*at).is_some_and(|e| e.what != What::Gone && e.weak == 0))?;
-        let nothing = |i: usize| self.is_word("corrects", i) || self.is_word("list", i) || self.chart.skip_cost(i) <= 0.0;
-        ((from..to).any(|i| self.is_word("corrects", i)) && (from..to).all(nothing)).then_some(at)
+        let nothing = |i: usize| self.chart.is_word("corrects", i) || self.chart.is_word("list", i) || self.chart.skip_cost(i) <= 0.0;
+        ((from..to).any(|i| self.chart.is_word("corrects", i)) && (from..to).all(nothing)).then_some(at)
     }
 
     /// Whether a reading denies something: a "no" or "not" stands in it before the phrase.
     fn denies(&self, edge: &Edge, np: &Np) -> bool {
-        (edge.start..np.start).any(|i| self.is_word("negation", i))
-    }
-
-    /// Whether a token is a word of a kind.
-    fn is_word(&self, kind: &str, at: usize) -> bool {
-        self.chart.tokens.get(at).is_some_and(|t| self.chart.model.phrase.has(kind, t.id))
+        (edge.start..np.start).any(|i| self.chart.is_word("negation", i))
     }
 
     /// Whether a word of a kind stands right before a reading.
     fn follows(&self, kind: &str, edge: &Edge) -> bool {
-        edge.start.checked_sub(1).is_some_and(|i| self.is_word(kind, i))
+        edge.start.checked_sub(1).is_some_and(|i| self.chart.is_word(kind, i))
     }
 
     /// Whether words that matter stand between two tokens.

@@ -30,9 +30,8 @@ impl Chart<'_> {
     /// A name that is the beginning of a longer one that was said whole is hardly meant: the beans of a bean burrito.
     pub(super) fn shadow_names(&mut self) {
         // "A chips and guacamole": over a joining word, too, where an article or a number says that it is one thing.
-        let has = |kind: &str, at: usize| self.tokens.get(at).is_some_and(|t| self.model.phrase.has(kind, t.id));
-        let counted = |at: usize| at > 0 && (has("indefinite", at - 1) || self.model.numbers.whole(self.tokens, at - 1).is_some());
-        let links = |e: &NameEdge| if counted(e.start) { (e.start..e.end).filter(|i| has("name_link", *i)).count() } else { 0 };
+        let counted = |at: usize| at > 0 && (self.is_word("indefinite", at - 1) || self.model.numbers.whole(self.tokens, at - 1).is_some());
+        let links = |e: &NameEdge| if counted(e.start) { (e.start..e.end).filter(|i| self.is_word("name_link", *i)).count() } else { 0 };
         let said_whole: Vec<bool> = self.names.iter().map(|e| e.said + links(e) == e.end - e.start).collect();
         for at in 0..self.names_at.len() {
             let edges = self.names_at.get(at).cloned().unwrap_or_default();

@@ -11,7 +11,6 @@ use crate::understand::Context;
 use crate::understand::embedded::chart::{Bind, Chart, Edge};
 use crate::understand::embedded::grammar::Program;
 use crate::understand::embedded::model::{Model, Pattern, RoleGrammar};
-use crate::understand::embedded::phrase::Head;
 use crate::understand::embedded::template::{Slot, Template, parse_templates};
 use crate::understand::embedded::text::Token;
 
@@ -252,9 +251,11 @@ pub fn decode(
                 k != i && named && says
             };
             // What no fact knows beside it is a host that stands further off.
+            let named = |m: &Mention| m.candidates(chart).iter().take(3).filter_map(|c| chart.name(c.name)).collect::<Vec<Name>>();
+            let own = named(m);
             let cost = |k: usize, o: &Mention| {
                 let gap = if k < i { m.start.saturating_sub(o.end) } else { o.start.saturating_sub(m.end) + 2 };
-                let strange = if related(chart, m, o) { 0 } else { 4 };
+                let strange = if named(o).iter().any(|a| own.iter().any(|b| chart.knowledge.relates(a, b))) { 0 } else { 4 };
                 gap + strange + if name(k) == HOST { 0 } else { 2 } + 4 * marks(o.end.min(m.end), o.start.max(m.start))
             };
             if let Some((k, _)) = mentions.iter().enumerate().filter(|(k, o)| hosts(*k, o)).min_by_key(|(k, o)| cost(*k, o)) {
@@ -307,14 +308,4 @@ pub fn decode(
         out.edges.push(Edge { start: 0, end: chart.tokens.len(), pattern, binds: vec![], score: 0.0 });
     }
     out
-}
-
-/// Whether a fact speaks of both.
-fn related(chart: &Chart<'_>, one: &Mention, other: &Mention) -> bool {
-    let of = |m: &Mention| match m.np.and_then(|n| chart.phrases.get(n)).map(|n| &n.head) {
-        Some(Head::Name(e)) => chart.names.get(*e).map_or(&[][..], |e| &e.candidates).iter().take(3).filter_map(|c| chart.name(c.name)).collect(),
-        _ => vec![],
-    };
-    let (one, other) = (of(one), of(other));
-    one.iter().any(|a| other.iter().any(|b| chart.knowledge.relates(a, b)))
 }

@@ -8,7 +8,7 @@ use crate::ontology::Arg;
 use crate::term::{Atom, Name, Term};
 use crate::understand::Context;
 use crate::understand::embedded::chart::Chart;
-use crate::understand::embedded::phrase::{Head, Which};
+use crate::understand::embedded::phrase::Which;
 use crate::understand::embedded::text::plain_words;
 
 /// A mention that something else is said of.
@@ -107,9 +107,7 @@ impl Reader<'_, '_> {
         for (i, m) in self.mentions.iter().enumerate() {
             match &m.kind {
                 Kind::Name => {
-                    let Some(Head::Name(e)) = m.np.and_then(|n| self.chart.phrases.get(n)).map(|n| n.head.clone()) else { continue };
-                    let candidates = self.chart.names.get(e).map_or(&[][..], |x| &x.candidates);
-                    if let Some(at) = candidates.iter().position(|c| self.chart.name(c.name).as_ref() == Some(name)) {
+                    if let Some(at) = m.candidates(self.chart).iter().position(|c| self.chart.name(c.name).as_ref() == Some(name)) {
                         out.push((at.min(3), i));
                     }
                 }

@@ -1,6 +1,6 @@
 //! What an utterance mentions: names, values, numbers and references, without overlaps.
 
-use crate::link::UNKNOWN;
+use crate::link::{Candidate, UNKNOWN};
 use crate::term::{Atom, Name, Term};
 use crate::understand::embedded::chart::{Chart, NameEdge};
 use crate::understand::embedded::phrase::{Head, Np, Which};
@@ -34,6 +34,16 @@ pub struct Mention {
     pub np: Option<usize>,
     /// Sort bits of the names it may be.
     pub mask: u64,
+}
+
+impl Mention {
+    /// What it may name, likeliest first; nothing where its head is no name.
+    pub fn candidates<'c>(&self, chart: &'c Chart<'_>) -> &'c [Candidate] {
+        match self.np.and_then(|n| chart.phrases.get(n)).map(|np| &np.head) {
+            Some(Head::Name(e)) => chart.names.get(*e).map_or(&[], |e| &e.candidates),
+            _ => &[],
+        }
+    }
 }
 
 /// What a name's further words are worth beside what they were worth alone: "steak soft taco" is one name, not two.

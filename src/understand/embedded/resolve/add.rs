@@ -534,7 +534,7 @@ impl Resolver<'_, '_> {
     /// Puts a member where it was said to go: so many times, into both or all places, into each of the lines alike.
     pub(super) fn fill_all(&mut self, combo: usize, name: &Name, np: &Np, edge: &Edge, weak: u8) {
         // "Milk for both of them".
-        let quantified = |i: usize| self.is_word("both", i) || self.is_word("all", i);
+        let quantified = |i: usize| self.chart.is_word("both", i) || self.chart.is_word("all", i);
         let every = self.each || (edge.start..np.start).chain(np.end..edge.end).any(quantified);
         let n = match np.count.and_then(|n| usize::try_from(n).ok()) {
             Some(n) => n,
