@@ -119,7 +119,7 @@ impl Engine {
         Ok(taken)
     }
 
-    /// Ends an open session of a role from outside (abandoned, timed out); `None` if it is not open. The version that this makes, if nobody
+    /// Ends an open session of a role from outside (abandoned, timed out); `None` if it is not open, an error if nobody ever spoke at the site. The version that this makes, if nobody
     /// else speaks, is judged like any other, and what it was made without is told.
     pub fn close(&self, key: &SessionKey, role: &str, at: i64) -> Result<Option<(Receipt, Vec<Refused>)>, TurnError> {
         let mut tries = 0;

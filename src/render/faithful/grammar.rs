@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::alike::{ASSENTS, Alike, Filling, REGRETS};
 use super::clauses::{Rows, words_of};
-use super::names::{heads, named, parts_of};
+use super::names::{heads, named, names_of, parts_of};
 use super::phrase::{Fill, Form, Part, Piece, Shape, Slot, among, phrase};
 use super::scan::NameIndex;
 use super::words::{self, Phrase};
@@ -229,13 +229,14 @@ impl Grammar {
         }
         let subjects: BTreeSet<&Term> =
             instances.iter().flat_map(|(_, b, _)| b).filter_map(|(n, v)| if let (Value::Term(t), "D") = (v, &**n) { Some(t) } else { None }).collect();
+        let all = names_of(&says);
         let mut ground = Ground {
             words: words.clone(),
             filling: self.filling.clone(),
             alike: self.alike.clone(),
             pronouns: subjects.len() == 1,
-            heads: heads(&says, names),
-            parts_of: parts_of(&says, names),
+            heads: heads(&all, names),
+            parts_of: parts_of(&all, names),
             topics: says.iter().filter_map(|say| say.input.as_ref().and_then(named).or_else(|| named(&say.action))).collect(),
             free: ACTIONS,
             ..Ground::default()

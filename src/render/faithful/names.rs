@@ -8,18 +8,20 @@ use super::words::{self, Phrase};
 use crate::render::Say;
 use crate::term::Atom;
 
-/// Every name that the actions and what they answer hold.
-fn strings(says: &[Say]) -> Vec<String> {
+/// Every name that the actions and what they answer hold, by its words.
+pub type Spoken = BTreeMap<Phrase, String>;
+
+/// What is spoken of.
+pub fn names_of(says: &[Say]) -> Spoken {
     let mut strings = vec![];
     for atom in says.iter().flat_map(|s| std::iter::once(&s.action).chain(&s.input)) {
         atom.args.iter().for_each(|t| collect(t, &mut strings, &mut BTreeSet::new()));
     }
-    strings
+    strings.into_iter().map(|s| (words::tokens(&s), s)).collect()
 }
 
 /// Names by their last words, where only one name of the reply has that word and it is no name itself: the bowl.
-pub fn heads(says: &[Say], names: &NameIndex) -> BTreeMap<String, String> {
-    let all: BTreeMap<Phrase, String> = strings(says).into_iter().map(|s| (words::tokens(&s), s)).collect();
+pub fn heads(all: &Spoken, names: &NameIndex) -> BTreeMap<String, String> {
     let lone = |head: &String| all.keys().filter(|name| name.contains(head)).count() == 1 && names.longest_at(&tokens(head)).is_none();
     let several = all.iter().filter(|(words, _)| words.len() > 1);
     several.filter_map(|(words, name)| Some((words.last().filter(|head| head.len() > 2 && lone(head))?.clone(), name.clone()))).collect()
@@ -27,8 +29,7 @@ pub fn heads(says: &[Say], names: &NameIndex) -> BTreeMap<String, String> {
 
 /// Parts of names that stand for them: how a name begins or ends, where one name alone of the reply does so and it is no name itself; and a name
 /// without the last word that others of the reply have too (Cheese, Chicken and Steak Quesadilla).
-pub fn parts_of(says: &[Say], names: &NameIndex) -> BTreeMap<String, Vec<(Phrase, bool)>> {
-    let all: BTreeMap<Phrase, String> = strings(says).into_iter().map(|s| (words::tokens(&s), s)).collect();
+pub fn parts_of(all: &Spoken, names: &NameIndex) -> BTreeMap<String, Vec<(Phrase, bool)>> {
     let holding = |part: &[String]| all.keys().filter(|name| name.windows(part.len()).any(|run| run == part)).count();
     let named = |part: &[String]| names.longest_at(&tokens(&part.join(" "))).is_some();
     let parts = |name: &Phrase| -> Vec<(Phrase, bool)> {
