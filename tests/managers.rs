@@ -190,6 +190,41 @@ fn files_that_do_not_go_with_the_kb_are_told_before_they_are_brought_in() {
     assert_eq!(store.kb_head(SITE).unwrap(), 1, "asking changes nothing");
 }
 
+/// What goes and comes again, in one conversation or by two that do not know of each other, comes with its price and calories.
+#[test]
+fn a_topping_that_comes_again_has_its_price() {
+    let domain = domain();
+    let [go, come] = ["delete(\"Crunchy Taco\",available_topping,\"Cheese\")", "add(\"Crunchy Taco\",available_topping,\"Cheese\")"];
+    let popular = "add(\"Crunchy Taco\",popular_topping,\"Cheese\")";
+    let alone = "edit(\"Crunchy Taco\",available_topping,\"Lettuce\")";
+    let nothing = "delete(\"Nachos\",available_topping,\"Moon Cheese\")";
+    let talks: [&[(&str, &[&str])]; 6] = [
+        &[("m", &[go]), ("m", &[come]), ("m", &["quit"])],
+        &[("m", &[go]), ("m", &[popular]), ("m", &["quit"])],
+        &[("m", &[alone]), ("m", &[come, popular]), ("m", &["quit"])],
+        &[("b", &["greet"]), ("a", &[go, "quit"]), ("b", &[come]), ("b", &["quit"])],
+        &[("b", &["greet"]), ("a", &[alone, "quit"]), ("b", &[popular]), ("b", &["quit"])],
+        &[("b", &["greet"]), ("a", &[alone, "quit"]), ("b", &[popular]), ("a", &[nothing]), ("a", &["quit"]), ("b", &["quit"])],
+    ];
+    for (talk, rule) in talks.iter().flat_map(|t| [(t, PAPER), (t, CommitRule::AtManagersQuit)]) {
+        let store: Arc<dyn Store> = Arc::new(MemoryStore::new(rule));
+        let engine = engine(&domain, store.clone());
+        for (who, said) in *talk {
+            let record = says(&engine, who, said);
+            assert_eq!(record.refused_changes, [], "{talk:?}");
+            assert!(actions(&record).iter().all(|a| !a.contains("no_longer")), "{talk:?}: {:?}", actions(&record));
+        }
+        every_version_is_sound(&domain, &*store);
+        let kb = store.kb(SITE, store.kb_head(SITE).unwrap()).unwrap();
+        let cheese: Vec<String> = kb.iter().map(ToString::to_string).filter(|f| f.contains("(\"Crunchy Taco\",\"Cheese\"")).collect();
+        for fact in
+            ["available_topping(\"Crunchy Taco\",\"Cheese\")", "upgrade_price(\"Crunchy Taco\",\"Cheese\",50)", "upgrade_cal(\"Crunchy Taco\",\"Cheese\",60)"]
+        {
+            assert!(cheese.iter().any(|f| f == fact), "{talk:?}: {fact} is not in {cheese:?}");
+        }
+    }
+}
+
 const PARTS: [&str; 5] = ["Relish", "Pickles", "Cheese", "Guacamole", "Lettuce"];
 const DISHES: [&str; 5] = ["Pintos N Cheese", "Soft Taco", "Crunchy Taco", "Nachos", "New Taco"];
 const COMBOS: [&str; 2] = ["Combo A", "New Combo"];

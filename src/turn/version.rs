@@ -102,7 +102,7 @@ impl Engine {
 
     /// A turn that makes a version, without what of it no longer holds; who is refused hears it before leaving.
     pub(super) fn judged(&self, given: &Given<'_>, mut taken: Taken) -> Result<Taken, TurnError> {
-        let refused = self.ends_with(given.snapshot, &taken.changes)?;
+        let mut refused = self.ends_with(given.snapshot, &taken.changes)?;
         if refused.is_empty() {
             return Ok(taken);
         }
@@ -110,12 +110,15 @@ impl Engine {
         if !void.is_empty() {
             let collected: Vec<Atom> = given.collected.iter().cloned().chain(void).collect();
             taken = self.decide(&Given { collected: &collected, ..*given })?;
+            // What it says now may change other things.
+            let further = self.ends_with(given.snapshot, &taken.changes)?;
+            refused.extend(further.into_iter().filter(|(f, _)| !refused.iter().any(|(c, _)| c == f)).collect::<Vec<_>>());
         }
         for (c, _) in &refused {
             tracing::warn!(session = %c.by.session, change = %c.change, "a collected change no longer holds and is left out of the kb version");
         }
         taken.record.refused_changes = told(&refused);
-        taken.changes = without(std::mem::take(&mut taken.changes), &refused);
+        taken.changes = without(std::mem::take(&mut taken.changes), &refused, &given.snapshot.opened);
         Ok(taken)
     }
 
@@ -130,7 +133,7 @@ impl Engine {
                 let handed_over = snapshot.pending.iter().filter(|c| c.handed_over).cloned().collect();
                 refused = self.judge(&snapshot, handed_over)?;
             }
-            match self.store.close(key, at, &without(vec![], &refused), Some(snapshot.revision)) {
+            match self.store.close(key, at, &without(vec![], &refused, &snapshot.opened), Some(snapshot.revision)) {
                 Err(e) if e.is_stale() && tries < MAX_TRIES => tries += 1,
                 closed => return Ok(closed?.map(|receipt| (receipt, told(&refused)))),
             }
@@ -238,14 +241,18 @@ fn void(refused: &[(Collected, Vec<Atom>)], session: &Opened) -> Vec<Atom> {
     out.into_iter().collect()
 }
 
-/// A turn's changes so that the version is made without what is refused: the session's own of this turn are left out, all others
-/// are taken back with it, as the last to be applied.
-fn without(changes: Vec<Change>, refused: &[(Collected, Vec<Atom>)]) -> Vec<Change> {
-    let is_refused = |c: &Change| refused.iter().any(|(r, _)| r.change == *c);
-    let (dropped, mut kept): (Vec<Change>, Vec<Change>) = changes.into_iter().partition(is_refused);
+/// A turn's changes so that the version is made without what is refused: what this turn wanted is left out, what was collected before it
+/// is taken back with it, as the last to be applied, also where this turn wanted it once more.
+fn without(changes: Vec<Change>, refused: &[(Collected, Vec<Atom>)], session: &Opened) -> Vec<Change> {
+    let mut kept: Vec<Change> = changes.into_iter().filter(|c| !refused.iter().any(|(r, _)| r.change == *c)).collect();
     let other = |op| if op == Op::Add { Op::Del } else { Op::Add };
-    let collected_before = refused.iter().map(|(r, _)| &r.change).filter(|c| !dropped.contains(c));
-    kept.extend(collected_before.map(|c| Change { op: other(c.op), ..c.clone() }));
+    let before = refused.iter().map(|(r, _)| r).filter(|r| !(is_of(r, own(session)) && r.by.turn > session.turn));
+    for r in before {
+        let back = Change { op: other(r.change.op), ..r.change.clone() };
+        if !kept.contains(&back) {
+            kept.push(back);
+        }
+    }
     kept
 }
 
@@ -291,6 +298,19 @@ mod tests {
         let beans = ["del kb ingredient(\"Lettuce\")", "del kb veggie(\"Pintos N Cheese\")"];
         let all = refused(&[collected("a", &RELISH), collected("b", &beans), collected("c", &["del kb ingredient(\"Relish\")"])]);
         assert_eq!(all, ["b: del kb ingredient(\"Lettuce\")", "c: del kb ingredient(\"Relish\")"]);
+    }
+
+    /// What was collected earlier and is wanted again by the turn that makes the version is not made by either.
+    #[test]
+    fn what_is_refused_is_taken_back_however_often_it_was_wanted() {
+        let session = Opened { key: SessionKey::new("s", "a"), role: "manager".into(), epoch: 1, kb_version: 0, turn: 2, facts: vec![] };
+        let by = |turn| Provenance { role: "manager".into(), session: "a".into(), epoch: 1, turn, at: 0 };
+        let [food, use_of_it]: [Change; 2] = RELISH.map(|t| t.parse().unwrap());
+        let refused = |turn| (Collected { change: food.clone(), by: by(turn), handed_over: true }, vec![]);
+        let back: Change = "del kb ingredient(\"Relish\")".parse().unwrap();
+        let wanted = vec![food.clone(), use_of_it.clone()];
+        assert_eq!(without(wanted.clone(), &[refused(1), refused(3)], &session), [use_of_it.clone(), back], "of turn 1 and of this one");
+        assert_eq!(without(wanted, &[refused(3)], &session), [use_of_it], "of this turn alone");
     }
 
     #[test]
