@@ -51,6 +51,15 @@ describe("at the counter", () => {
     assert.equal(sum, cents(await ticket(page).locator(".sum").textContent()), "the charges shown add up to the total");
   });
 
+  visit("a turn in which the kitchen is called stands there once", async ({ page }) => {
+    for (const line of ["a milk please", "that's all", "yes"]) await say(page, "customer", line);
+    await shows(ticket(page), /placed/i);
+    await counts(talk(page, "customer").locator(".said"), 3);
+    await page.reload();
+    await counts(talk(page, "customer").locator(".said"), 3);
+    await shows(talk(page, "customer").locator(".exchange").last(), /yes.*number/s);
+  });
+
   visit("tomatoes run out on the other side, and the order reacts", async ({ page }) => {
     await say(page, "customer", "a crunchy taco supreme please");
     await shows(ticket(page), /Crunchy Taco Supreme/);

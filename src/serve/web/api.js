@@ -58,7 +58,7 @@ export function api(base = "") {
       tokens.set(opened.session, opened.token);
       return { session: opened.session, token: opened.token };
     },
-    history: async (session, after = 0) => (await json("GET", `${of(session)}/history?limit=1000&after=${after}`, { session })).turns,
+    history: async (session, after = 0) => whole((await json("GET", `${of(session)}/history?limit=1000&after=${after}`, { session })).turns),
     /** Says something; the sentences of the reply come as they are safe to say, then the turn. */
     async say(session, text, request, onsentence) {
       const answer = await call("POST", `${of(session)}/turns`, { session, body: { text, request }, accept: "text/event-stream" });
@@ -97,7 +97,7 @@ export function api(base = "") {
       return { session: opened.session, token: opened.token };
     },
     unheard: (site) => json("GET", `${site_(site)}/unheard`, { operator: true }),
-    read: async (session) => (await json("GET", `${of(session)}/history?limit=1000`, { operator: true })).turns,
+    read: async (session) => whole((await json("GET", `${of(session)}/history?limit=1000`, { operator: true })).turns),
     /** What happens at the site; connects again when the line breaks. Gives what ends it. */
     events(site, session, { onlive = () => {}, onturn, onfacts }) {
       const stop = new AbortController();
@@ -140,4 +140,11 @@ export async function* events(stream) {
       if (data || of("event").length) yield { event: of("event")[0] ?? "message", data };
     }
   }
+}
+
+/** A turn that waited for a function is logged before the call and after it; who reads sees it once. */
+function whole(turns) {
+  const entry = (t, turn) => `${t.epoch}/${turn}`;
+  const earlier = new Set(turns.flatMap((t) => (t.rounds ?? []).filter((r) => r.turn !== t.turn).map((r) => entry(t, r.turn))));
+  return turns.filter((t) => !earlier.has(entry(t, t.turn)));
 }

@@ -53,7 +53,8 @@ export function lane(role, { title, greeting, examples, desk }) {
   const update = (state) => {
     const mine = state.lanes[role];
     const shown = state.replay ? mine.turns.filter((t) => t.at <= state.replay.at) : mine.turns;
-    const rows = [{ key: "greeting", greeting }, ...shown.map((turn) => ({ key: `t${turn.turn}`, turn }))];
+    const whole = mine.pending && !state.replay ? shown.filter((t) => !waits(t)) : shown;
+    const rows = [{ key: "greeting", greeting }, ...whole.map((turn) => ({ key: `t${turn.turn}`, turn }))];
     if (mine.pending && !state.replay) rows.push({ key: "pending", pending: mine.pending });
     keyed(talk, rows, (row) => `${mine.session}/${row.key}`, () => h("li", { class: "exchange" }), (item, row) => fill(item, row, { role, desk, state }));
     branch.hidden = !mine.forkOf;
@@ -85,7 +86,7 @@ function fill(item, row, { role, desk, state }) {
 function bubbles(row, role, desk) {
   if (row.greeting !== undefined) return row.greeting ? [h("p", { class: "reply" }, row.greeting)] : [];
   if (row.pending) {
-    return [h("p", { class: "said" }, row.pending.text), h("p", { class: "reply" }, row.pending.reply || h("span", { class: "dots", "aria-label": "thinking" }, h("i"), h("i"), h("i")))];
+    return [h("p", { class: "said" }, row.pending.text), h("p", { class: "reply" }, row.pending.reply || dots())];
   }
   const { turn } = row;
   const effects = (turn.effects ?? []).map(change);
@@ -93,8 +94,13 @@ function bubbles(row, role, desk) {
   const facts = [count(turn.predicates.length, "predicate"), shared ? `${count(shared, "fact")} for everybody` : null, turn.times?.total ? span(turn.times.total) : null];
   return [
     h("p", { class: "said" }, turn.said ?? turn.predicates.join(" ")),
-    h("p", { class: "reply" }, turn.text),
+    h("p", { class: "reply" }, turn.text || (waits(turn) ? dots() : "")),
     h("button", { type: "button", class: "open", "aria-pressed": "false", onclick: () => desk.select(role, turn.turn) },
       h("span", { class: "open-n" }, `turn ${turn.turn}`), facts.filter(Boolean).map((f) => h("span", {}, f)), h("span", { class: "open-why" }, "why?")),
   ];
 }
+
+const dots = () => h("span", { class: "dots", "aria-label": "thinking" }, h("i"), h("i"), h("i"));
+
+/** Whether a turn is not over: a function was called, and nothing came back yet. */
+const waits = (turn) => !turn.text && Boolean(turn.rounds?.at(-1)?.calls?.length);
