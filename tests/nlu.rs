@@ -70,7 +70,7 @@ fn said(text: &str, context: &Context) -> Vec<String> {
     TRANSLATOR.understand(text, context).predicates.iter().map(ToString::to_string).collect()
 }
 
-fn scored(file: &str) -> nlu::Report {
+fn scored(file: &str) -> nlu::ReadingReport {
     let cases = nlu::read_cases(BufReader::new(std::fs::File::open(root().join("tests/data/nlu").join(file)).unwrap()), &ONTOLOGY.view).unwrap();
     nlu::evaluate(&*TRANSLATOR, &cases)
 }

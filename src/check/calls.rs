@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::rules::Program;
 use crate::diag::{Diagnostic, did_you_mean};
 use crate::ontology::FunctionDecl;
-use crate::reason::syntax::{Expr, Head, Item, Kind, Literal, Pattern, Sign, Statement};
+use crate::reason::syntax::{AtomPattern, Expr, Head, Item, Kind, Literal, Sign, Statement};
 use crate::term::Name;
 
 /// Where the function stands in what calls leave: the atom, its arity, the argument.
@@ -13,7 +13,7 @@ const LEFT: [(&str, usize, usize); 5] = [("returned", 2, 0), ("result", 3, 0), (
 
 impl Program<'_> {
     /// `do(K,call(F))` and `with(K,Input,Value)`: the function and the input must be declared.
-    pub(super) fn call(&self, s: &Statement, atom: &Pattern, body: &[Item], found: &mut Vec<Diagnostic>) {
+    pub(super) fn call(&self, s: &Statement, atom: &AtomPattern, body: &[Item], found: &mut Vec<Diagnostic>) {
         match (&*atom.name, atom.args.as_slice()) {
             ("do", [_, Expr::Fun(call, function)]) if &**call == "call" => {
                 for name in function.first().map(|f| self.names(f, body)).unwrap_or_default() {
@@ -41,7 +41,7 @@ impl Program<'_> {
     }
 
     /// What a call left or brings in is asked of a function that is declared.
-    pub(super) fn called(&self, s: &Statement, atom: &Pattern, found: &mut Vec<Diagnostic>) {
+    pub(super) fn called(&self, s: &Statement, atom: &AtomPattern, found: &mut Vec<Diagnostic>) {
         let wanted = match (&*atom.name, atom.args.as_slice()) {
             ("in", [_, Expr::Fun(returned, args)]) if (&**returned, args.len()) == ("returned", 3) => args.get(1).map(|f| (1, f)),
             (name, args) if self.ontology.fact(name, args.len()).is_none() => {
@@ -55,7 +55,7 @@ impl Program<'_> {
     }
 
     /// The declaration of a function, or that there is none.
-    fn function(&self, s: &Statement, atom: &Pattern, at: usize, name: &str, found: &mut Vec<Diagnostic>) -> Option<&FunctionDecl> {
+    fn function(&self, s: &Statement, atom: &AtomPattern, at: usize, name: &str, found: &mut Vec<Diagnostic>) -> Option<&FunctionDecl> {
         let known = self.ontology.function(name);
         if known.is_none() {
             let d = Diagnostic::error("rule-unknown-function", self.arg_at(s, atom, at), format!("no function is called `{name}`"));

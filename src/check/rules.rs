@@ -8,7 +8,7 @@ use super::values::{Env, Shape, Values, at_word, heads_of, matches, shapes};
 use crate::diag::{Diagnostic, Origin, Source, did_you_mean};
 use crate::ontology::{Arg, Ontology, Scope};
 use crate::reason::analyse::{Analysis, heads, mentions};
-use crate::reason::syntax::{Expr, Head, Item, Kind, Literal, Pattern, Predicate, Sign, Statement};
+use crate::reason::syntax::{AtomPattern, Expr, Head, Item, Kind, Literal, Predicate, Sign, Statement};
 use crate::term::{Name, Term};
 
 /// Rules every domain shares: they speak of inputs that a domain may lack.
@@ -87,13 +87,13 @@ impl Program<'_> {
         self.sources.get(&s.origin.file).map_or_else(|| s.origin.clone(), |src| src.origin(span))
     }
 
-    pub(super) fn arg_at(&self, s: &Statement, atom: &Pattern, i: usize) -> Origin {
+    pub(super) fn arg_at(&self, s: &Statement, atom: &AtomPattern, i: usize) -> Origin {
         let spans = self.sources.get(&s.origin.file).map(|src| argument_spans(&src.text, atom.span.clone())).unwrap_or_default();
         spans.get(i).map_or_else(|| self.at(s, atom.span.clone()), |span| self.at(s, span.clone()))
     }
 
     /// `in(K, input)`: the input must be one that somebody may say.
-    fn input(&self, s: &Statement, atom: &Pattern, found: &mut Vec<Diagnostic>) {
+    fn input(&self, s: &Statement, atom: &AtomPattern, found: &mut Vec<Diagnostic>) {
         if (&*atom.name, atom.args.len()) != ("in", 2) || s.origin.file.starts_with(SHARED) {
             return;
         }
@@ -114,7 +114,7 @@ impl Program<'_> {
     }
 
     /// Constants and names in the arguments of declared facts must be of the declared sort.
-    fn sorts(&self, s: &Statement, atom: &Pattern, found: &mut Vec<Diagnostic>) {
+    fn sorts(&self, s: &Statement, atom: &AtomPattern, found: &mut Vec<Diagnostic>) {
         let Some(decl) = self.ontology.fact(&atom.name, atom.args.len()) else { return };
         for (i, (e, arg)) in atom.args.iter().zip(&decl.args).enumerate() {
             let Some(term) = e.ground() else { continue };
@@ -133,7 +133,7 @@ impl Program<'_> {
         }
     }
 
-    fn action(&self, s: &Statement, atom: &Pattern, action: &Expr, env: &Env, found: &mut Vec<Diagnostic>) {
+    fn action(&self, s: &Statement, atom: &AtomPattern, action: &Expr, env: &Env, found: &mut Vec<Diagnostic>) {
         for shape in shapes(action, env, 0).into_iter().flatten() {
             let Some((name, args)) = shape.head() else { continue };
             let forms = || self.ontology.actions.iter().map(|f| (&f.name, f.args.as_slice()));
@@ -144,7 +144,7 @@ impl Program<'_> {
         }
     }
 
-    fn effect(&self, s: &Statement, atom: &Pattern, parts: [&Expr; 3], env: &Env, found: &mut Vec<Diagnostic>) {
+    fn effect(&self, s: &Statement, atom: &AtomPattern, parts: [&Expr; 3], env: &Env, found: &mut Vec<Diagnostic>) {
         for (i, (e, words)) in parts.into_iter().zip([["add", "del", "end"], ["kb", "shared", "session"]]).enumerate() {
             let Expr::Const(word) = e else { continue };
             if !words.contains(&&**word) {
@@ -176,7 +176,7 @@ impl Program<'_> {
     }
 
     /// Where a shape was written: in this head, or where its functor came from.
-    fn shape_at(&self, s: &Statement, atom: &Pattern, shape: &Shape) -> Origin {
+    fn shape_at(&self, s: &Statement, atom: &AtomPattern, shape: &Shape) -> Origin {
         let Some((name, _)) = shape.head() else { return self.at(s, atom.span.clone()) };
         let from = atom.span.start.saturating_sub(s.origin.start);
         let inside = s.text.get(from..atom.span.end.saturating_sub(s.origin.start)).unwrap_or("");
@@ -225,7 +225,7 @@ impl Program<'_> {
 
     /// A variable whose places have no value in common.
     fn never_meets(&self, s: &Statement, body: &[Item], found: &mut Vec<Diagnostic>) {
-        let plain: Vec<&Pattern> = body
+        let plain: Vec<&AtomPattern> = body
             .iter()
             .filter_map(|i| match i {
                 Item::Literal(Literal::Atom { sign: Sign::Plain, atom }) => Some(atom),
@@ -233,7 +233,7 @@ impl Program<'_> {
             })
             .collect();
         // A predicate that holds nothing at all is the fault of its own rules.
-        let empty = |a: &&Pattern| self.values.get(&a.predicate()).is_none_or(|sets| sets.iter().any(|s| s.as_ref().is_some_and(BTreeSet::is_empty)));
+        let empty = |a: &&AtomPattern| self.values.get(&a.predicate()).is_none_or(|sets| sets.iter().any(|s| s.as_ref().is_some_and(BTreeSet::is_empty)));
         if plain.iter().any(|a| empty(a) || &*a.name == "in") {
             return;
         }
@@ -252,7 +252,7 @@ impl Program<'_> {
 
     /// Constants of data facts that no rule can ever look up.
     fn unused_values(&self, found: &mut Vec<Diagnostic>) {
-        let mut uses: BTreeMap<Predicate, Vec<(&Pattern, Option<Env>)>> = BTreeMap::new();
+        let mut uses: BTreeMap<Predicate, Vec<(&AtomPattern, Option<Env>)>> = BTreeMap::new();
         for s in self.statements {
             let Kind::Rule { head, body } = &s.kind else { continue };
             let env = self.values.env(body);
@@ -267,7 +267,7 @@ impl Program<'_> {
             for (i, e) in fact.args.iter().enumerate() {
                 let Expr::Const(value) = e else { continue };
                 let shape = Shape::Const(value.clone());
-                let reached = |(atom, env): &(&Pattern, Option<Env>)| match (atom.args.get(i), env) {
+                let reached = |(atom, env): &(&AtomPattern, Option<Env>)| match (atom.args.get(i), env) {
                     (Some(Expr::Var(v, _)), Some(env)) => env.get(v).is_none_or(|set| set.as_ref().is_none_or(|s| s.contains(&shape))),
                     (Some(e), Some(_)) => matches(e, &shape, &mut BTreeMap::new()),
                     _ => false,
@@ -316,11 +316,11 @@ impl Program<'_> {
         out
     }
 
-    fn text(&self, s: &Statement, atom: &Pattern) -> String {
+    fn text(&self, s: &Statement, atom: &AtomPattern) -> String {
         self.sources.get(&s.origin.file).and_then(|src| src.text.get(atom.span.clone())).map_or_else(|| atom.name.to_string(), str::to_owned)
     }
 
-    fn arg_text(&self, s: &Statement, atom: &Pattern, i: usize) -> String {
+    fn arg_text(&self, s: &Statement, atom: &AtomPattern, i: usize) -> String {
         let at = self.arg_at(s, atom, i);
         self.sources.get(&s.origin.file).and_then(|src| src.text.get(at.start..at.end)).unwrap_or_default().to_owned()
     }
@@ -408,7 +408,7 @@ fn functions(e: &Expr, out: &mut BTreeSet<Predicate>) {
     }
 }
 
-fn atom_of(l: &Literal) -> Option<&Pattern> {
+fn atom_of(l: &Literal) -> Option<&AtomPattern> {
     if let Literal::Atom { atom, .. } = l { Some(atom) } else { None }
 }
 

@@ -257,7 +257,7 @@ fn plain_literals(body: &[Item]) -> Vec<Literal> {
 }
 
 /// The head's atoms with the conditions of their own.
-pub fn heads_of(head: &Head) -> Vec<(&crate::reason::syntax::Pattern, &[Literal])> {
+pub fn heads_of(head: &Head) -> Vec<(&crate::reason::syntax::AtomPattern, &[Literal])> {
     match head {
         Head::None => vec![],
         Head::Atom(a) => vec![(a, &[])],

@@ -38,7 +38,7 @@ impl Default for Options {
 
 /// A benchmark's figures.
 #[derive(Clone, Debug, Serialize)]
-pub struct Report {
+pub struct BenchReport {
     /// The domain.
     pub domain: String,
     /// One row for each case, size and engine.
@@ -72,7 +72,7 @@ struct Call {
 }
 
 /// Measures the calls of a domain.
-pub fn reason(domain: &Domain, options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Report, BenchError> {
+pub fn reason(domain: &Domain, options: &Options, progress: &mut dyn FnMut(&str)) -> Result<BenchReport, BenchError> {
     let file = format!("kb/{}/bench.yaml", domain.ontology.domain);
     let wrong = |message: String| BenchError::Cases { file: file.clone(), message };
     let text = domain.files.read(&file).ok_or_else(|| wrong("there is no such file".into()))?;
@@ -97,7 +97,7 @@ pub fn reason(domain: &Domain, options: &Options, progress: &mut dyn FnMut(&str)
         }
     }
     let rows = run(&cases, &options.engines, options.rounds, progress)?;
-    Ok(Report { domain: domain.ontology.domain.to_string(), rows, turns: None })
+    Ok(BenchReport { domain: domain.ontology.domain.to_string(), rows, turns: None })
 }
 
 /// Measures the decisions of all turns of dialogues.
@@ -120,7 +120,7 @@ pub fn turns(domain: &Domain, dialogues: &[Dialogue], progress: &mut dyn FnMut(&
     of_turns(&cases, progress)
 }
 
-impl Report {
+impl BenchReport {
     /// A table for people.
     pub fn table(&self) -> String {
         let head = ["case", "kb facts", "facts", "engine", "n", "p50 µs", "p99 µs", "cold µs"];

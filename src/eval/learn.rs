@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::nlu::{Case, Report, evaluate};
+use super::nlu::{Case, ReadingReport, evaluate};
 use crate::understand::embedded::Embedded;
 use crate::understand::embedded::learned::Learned;
 use crate::understand::embedded::learned::train::{Utterance, train};
@@ -22,9 +22,9 @@ pub struct Fold {
     /// Its name.
     pub name: String,
     /// The patterns alone.
-    pub without: Report,
+    pub without: ReadingReport,
     /// With what was learned.
-    pub with: Report,
+    pub with: ReadingReport,
 }
 
 /// Cases as the training takes them.

@@ -4,7 +4,7 @@ use std::io::{BufRead, Write};
 
 use serde::{Deserialize, Serialize};
 
-pub use super::understand::{Report, evaluate, write_report};
+pub use super::understand::{ReadingReport, evaluate, write_report};
 use crate::ontology::Shape;
 use crate::ontology::shape::NotOfShape;
 use crate::term::Atom;

@@ -22,7 +22,7 @@ use crate::reasoning::{Answer, Engine, Question, Status, Theory, english};
 use crate::term::Atom;
 
 use parses::Translator;
-pub use report::Report;
+pub use report::ReasonReport;
 
 /// What is evaluated.
 #[derive(Clone, Debug)]
@@ -157,7 +157,7 @@ fn lines<T: for<'de> Deserialize<'de>>(path: &Path) -> Result<Vec<T>, Failed> {
 }
 
 /// Evaluates a set.
-pub fn run(args: &Args) -> Result<Report, Failed> {
+pub fn run(args: &Args) -> Result<ReasonReport, Failed> {
     let wrong = |found: Vec<crate::diag::Diagnostic>| {
         let all: Vec<String> =
             found.iter().map(|d| format!("{}: {}{}", d.origin, d.message, d.help.as_ref().map_or_else(String::new, |h| format!(" ({h})")))).collect();
@@ -208,7 +208,7 @@ pub fn run(args: &Args) -> Result<Report, Failed> {
         std::fs::write(path, text).map_err(|e| Failed::File(path.display().to_string(), e.to_string()))?;
     }
     let used = if let Source::Model(t) = &source { Some(t.used()) } else { None };
-    Ok(Report { used, ..Report::of(&args.set, &engine.profile, &predictions, began.elapsed()) })
+    Ok(ReasonReport { used, ..ReasonReport::of(&args.set, &engine.profile, &predictions, began.elapsed()) })
 }
 
 /// Where what items tell and ask comes from, ready.

@@ -101,7 +101,7 @@ fn percent(part: usize, whole: usize) -> f64 {
 
 /// What a candidate reached.
 #[derive(Clone, Debug, Default, Serialize)]
-pub struct Report {
+pub struct ReadingReport {
     /// The candidate.
     pub label: String,
     /// Over all cases.
@@ -146,7 +146,7 @@ pub struct Wrong {
 }
 
 /// Measures every candidate on every case.
-pub fn understand(cases: &[Case], candidates: &[Candidate<'_>]) -> Vec<Report> {
+pub fn understand(cases: &[Case], candidates: &[Candidate<'_>]) -> Vec<ReadingReport> {
     let measure = |candidate: &Candidate<'_>| {
         let mut run = Run::new(&candidate.label);
         for case in cases {
@@ -161,7 +161,7 @@ pub fn understand(cases: &[Case], candidates: &[Candidate<'_>]) -> Vec<Report> {
 
 /// Measures the embedded translator, and each model alone and as the hybrid's second translator. A case is put to a model once: what
 /// the hybrid would have done follows from the same reply.
-pub fn compare(cases: &[Case], embedded: Option<&dyn Understand>, models: &[(String, LlmUnderstand)], below: f64) -> Vec<Report> {
+pub fn compare(cases: &[Case], embedded: Option<&dyn Understand>, models: &[(String, LlmUnderstand)], below: f64) -> Vec<ReadingReport> {
     let offline: Vec<Candidate<'_>> = embedded.iter().map(|e| Candidate::offline("embedded", *e)).collect();
     let mut reports = understand(cases, &offline);
     for (label, model) in models {
@@ -229,13 +229,13 @@ fn context(case: &Case) -> Context {
 }
 
 struct Run {
-    report: Report,
+    report: ReadingReport,
     times: Vec<Duration>,
 }
 
 impl Run {
     fn new(label: &str) -> Self {
-        Self { report: Report { label: label.to_owned(), ..Report::default() }, times: vec![] }
+        Self { report: ReadingReport { label: label.to_owned(), ..ReadingReport::default() }, times: vec![] }
     }
 
     fn count(&mut self, case: &Case, got: &Heard, asked: Option<&Trace>, usable: bool, took: Duration) {
@@ -267,14 +267,14 @@ impl Run {
         }
     }
 
-    fn done(mut self) -> Report {
+    fn done(mut self) -> ReadingReport {
         (self.report.p50_us, self.report.p99_us) = (percentile(&mut self.times, 50), percentile(&mut self.times, 99));
         self.report
     }
 }
 
 /// Evaluates a translator that asks no model; each time is the best of three, as what the machine does besides is not the translator's time.
-pub fn evaluate(translator: &dyn Understand, cases: &[Case]) -> Report {
+pub fn evaluate(translator: &dyn Understand, cases: &[Case]) -> ReadingReport {
     let mut run = Run::new("");
     for case in cases {
         let once = || {
@@ -303,7 +303,7 @@ pub(super) fn percentile(times: &mut [Duration], per_cent: usize) -> u64 {
 }
 
 /// Writes a report of one translator that asks no model for people: every case that does not match, then shares by tag.
-pub fn write_report(report: &Report, out: &mut dyn Write) -> std::io::Result<()> {
+pub fn write_report(report: &ReadingReport, out: &mut dyn Write) -> std::io::Result<()> {
     for w in &report.wrong {
         writeln!(out, "{}{}: {}", if w.wrong_kind { "! " } else { "" }, w.id, w.text)?;
         for (sign, list) in [("+", &w.extra), ("-", &w.missing), ("?", &w.asked)] {
@@ -339,7 +339,7 @@ pub(super) fn spent_on(usage: &Usage, p50_us: u64, p99_us: u64) -> String {
 }
 
 /// Reports side by side: totals, then exact matches by tag, then faults.
-pub fn table(reports: &[Report]) -> String {
+pub fn table(reports: &[ReadingReport]) -> String {
     let width = reports.iter().map(|r| r.label.chars().count()).max().unwrap_or(0).max(12);
     let mut out = format!("{:<width$} {:>6} {:>8} {:>8} {:>14} {:>7} {}", "", "cases", "exact", "F1", "model asked", "failed", spent(SPENT));
     for r in reports {
@@ -351,7 +351,7 @@ pub fn table(reports: &[Report]) -> String {
     out.push_str("\nexact matches by tag\n");
     let tags: BTreeSet<&String> = reports.iter().flat_map(|r| r.by_tag.keys()).collect();
     for tag in tags {
-        let score = |r: &Report| r.by_tag.get(tag).copied().unwrap_or_default();
+        let score = |r: &ReadingReport| r.by_tag.get(tag).copied().unwrap_or_default();
         let cases = reports.first().map_or(0, |r| score(r).cases);
         let shares: String = reports.iter().map(|r| format!(" {:>6.1} %", score(r).exact_percent())).collect();
         out.push_str(&format!("{tag:<24} {cases:>6}{shares}\n"));

@@ -3,7 +3,7 @@
 //! What numbers and texts compare to is found here, before rules decide; rules see `met(N)` and `unmet(N)` for the guard with this number, and
 //! neither where it cannot be told.
 
-use super::pattern::Pattern;
+use super::pattern::PythonPattern;
 use super::standing::Standing;
 use super::value::{Given, Path, Value};
 use crate::term::{Atom, Term};
@@ -35,7 +35,7 @@ pub enum Guard {
     /// Two values compare so as they are: numbers with numbers, texts with texts letter by letter, booleans and nothing with their like only.
     Exactly(Path, Compare, Given),
     /// A text begins with what the pattern describes.
-    Match(Pattern, Path),
+    Match(PythonPattern, Path),
     /// There is a value, and it is neither no, nor zero, nor empty.
     Holds(Path),
     /// The speaker says one of these, in other words perhaps; whoever listens answers it.

@@ -10,12 +10,12 @@ const MOST_STEPS: usize = 100_000;
 
 /// A pattern.
 #[derive(Clone)]
-pub struct Pattern {
+pub struct PythonPattern {
     text: String,
     compiled: Arc<Regex>,
 }
 
-impl Pattern {
+impl PythonPattern {
     /// Reads a pattern, or says what is wrong with it.
     pub fn python(text: &str) -> Result<Self, String> {
         let translated = translated(text)?;
@@ -36,13 +36,13 @@ impl Pattern {
     }
 }
 
-impl fmt::Debug for Pattern {
+impl fmt::Debug for PythonPattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Pattern({:?})", self.text)
+        write!(f, "PythonPattern({:?})", self.text)
     }
 }
 
-impl PartialEq for Pattern {
+impl PartialEq for PythonPattern {
     fn eq(&self, other: &Self) -> bool {
         self.text == other.text
     }
@@ -132,11 +132,11 @@ mod tests {
             ("[\\b]", "\u{8}", true),
             ("(?<=a)|b", "b", true),
         ] {
-            assert_eq!(Pattern::python(pattern).unwrap().matches(text), Some(holds), "{pattern} on {text:?}");
+            assert_eq!(PythonPattern::python(pattern).unwrap().matches(text), Some(holds), "{pattern} on {text:?}");
         }
         for broken in ["(a", "*a", "a)|(b", "\\h", "\\p{L}", "\\K", "[\\Z]", "(?<n>a)", "a\\"] {
-            assert!(Pattern::python(broken).is_err(), "{broken}");
+            assert!(PythonPattern::python(broken).is_err(), "{broken}");
         }
-        assert_eq!(Pattern::python("(?:(a+)+)+\\1b(?=c)").unwrap().matches(&"a".repeat(60)), None);
+        assert_eq!(PythonPattern::python("(?:(a+)+)+\\1b(?=c)").unwrap().matches(&"a".repeat(60)), None);
     }
 }

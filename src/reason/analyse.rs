@@ -6,7 +6,7 @@ use petgraph::algo::tarjan_scc;
 use petgraph::graph::{DiGraph, NodeIndex};
 use petgraph::visit::EdgeRef;
 
-use super::syntax::{Expr, Head, Item, Kind, Literal, Pattern, Predicate, Sign, Statement};
+use super::syntax::{AtomPattern, Expr, Head, Item, Kind, Literal, Predicate, Sign, Statement};
 
 /// The rules of a program and how they depend on each other.
 ///
@@ -70,7 +70,7 @@ pub fn mentions(head: &Head, body: &[Item]) -> Vec<(Predicate, bool)> {
 }
 
 /// The atoms a statement's head may derive.
-fn head_patterns(head: &Head) -> Vec<&Pattern> {
+fn head_patterns(head: &Head) -> Vec<&AtomPattern> {
     match head {
         Head::None => Vec::new(),
         Head::Atom(p) => vec![p],
@@ -81,7 +81,7 @@ fn head_patterns(head: &Head) -> Vec<&Pattern> {
 }
 
 /// The atoms a body mentions, with whether each passes truth on monotonically.
-fn body_patterns<'a>(head: &'a Head, body: &'a [Item]) -> Vec<(&'a Pattern, bool)> {
+fn body_patterns<'a>(head: &'a Head, body: &'a [Item]) -> Vec<(&'a AtomPattern, bool)> {
     let mut out = Vec::new();
     for (l, direct) in body.iter().flat_map(Item::literals) {
         if let Literal::Atom { sign, atom } = l {
@@ -110,7 +110,7 @@ fn may_meet(a: &Expr, b: &Expr) -> bool {
 }
 
 /// Whether two atoms may have an instance in common, variables of both taken apart.
-pub fn patterns_meet(a: &Pattern, b: &Pattern) -> bool {
+pub fn patterns_meet(a: &AtomPattern, b: &AtomPattern) -> bool {
     a.name == b.name && a.args.len() == b.args.len() && a.args.iter().zip(&b.args).all(|(a, b)| may_meet(a, b))
 }
 
@@ -119,7 +119,7 @@ pub fn analyse(statements: &[Statement], moving: &BTreeSet<Predicate>, unplanned
     let mut a = Analysis { predicates: moving.clone(), ..Analysis::default() };
     let mut graph: DiGraph<usize, bool> = DiGraph::new();
     let mut nodes: BTreeMap<usize, NodeIndex> = BTreeMap::new();
-    let mut derivers: BTreeMap<Predicate, Vec<(usize, &Pattern)>> = BTreeMap::new();
+    let mut derivers: BTreeMap<Predicate, Vec<(usize, &AtomPattern)>> = BTreeMap::new();
     let mut shown: BTreeSet<Predicate> = BTreeSet::new();
     let mut shows = false;
     for (n, s) in statements.iter().enumerate() {
@@ -144,7 +144,8 @@ pub fn analyse(statements: &[Statement], moving: &BTreeSet<Predicate>, unplanned
             _ => {}
         }
     }
-    let producers = |p: &Pattern| derivers.get(&p.predicate()).into_iter().flatten().filter(|(_, h)| patterns_meet(h, p)).map(|(n, _)| *n).collect::<Vec<_>>();
+    let producers =
+        |p: &AtomPattern| derivers.get(&p.predicate()).into_iter().flatten().filter(|(_, h)| patterns_meet(h, p)).map(|(n, _)| *n).collect::<Vec<_>>();
     let mut open: Vec<usize> = Vec::new();
     for (n, s) in statements.iter().enumerate() {
         match &s.kind {

@@ -24,7 +24,7 @@ use super::clingo::ast::{self, Read};
 use super::eval::layouts::Layouts;
 use super::eval::store::RelId;
 use super::eval::terms::Terms;
-use super::syntax::{Expr, Item, Literal, Pattern, Predicate, Sign};
+use super::syntax::{AtomPattern, Expr, Item, Literal, Predicate, Sign};
 use crate::diag::{Origin, Source};
 
 pub use pass::{Model, Verdict};
@@ -77,7 +77,7 @@ impl Checker {
 }
 
 /// All atoms of a body, with whether truth is passed on by the presence of each alone.
-fn mentioned(body: &[Item]) -> impl Iterator<Item = (&Pattern, bool)> {
+fn mentioned(body: &[Item]) -> impl Iterator<Item = (&AtomPattern, bool)> {
     body.iter()
         .flat_map(Item::literals)
         .filter_map(|(l, plain)| if let Literal::Atom { sign, atom } = l { Some((atom, plain && *sign == Sign::Plain)) } else { None })
@@ -96,7 +96,7 @@ fn meet(a: &Expr, b: &Expr) -> bool {
 fn order<'a>(all: &'a Read, moving: &BTreeSet<Predicate>) -> Result<Vec<(&'a ast::Rule, bool)>, String> {
     // Edges lead from rules to what they need.
     let mut graph: DiGraph<&ast::Rule, bool> = DiGraph::new();
-    let mut by_head: BTreeMap<Predicate, Vec<(NodeIndex, &Pattern)>> = BTreeMap::new();
+    let mut by_head: BTreeMap<Predicate, Vec<(NodeIndex, &AtomPattern)>> = BTreeMap::new();
     for r in &all.rules {
         let node = graph.add_node(r);
         r.head.iter().for_each(|h| by_head.entry(h.predicate()).or_default().push((node, h)));

@@ -20,7 +20,7 @@ use step::{Calc, Match, Slot, Step};
 use store::{Derived, RelId, Relation, open_row};
 use terms::{Id, Terms};
 
-use super::syntax::{Expr, Item, Literal, Pattern, Predicate, Sign};
+use super::syntax::{AtomPattern, Expr, Item, Literal, Predicate, Sign};
 use crate::term::Name;
 
 /// The predicate that an integrity constraint derives: no author can write it.
@@ -32,7 +32,7 @@ pub struct Compiled {
     /// What it derives.
     pub head: (RelId, Vec<Calc>),
     /// The same as written, after pools are expanded.
-    pub pattern: Pattern,
+    pub pattern: AtomPattern,
     /// Its body, with intervals and arithmetic lifted out.
     pub body: Vec<Item>,
     /// Its variables; the first `globals` make up a binding.
@@ -118,7 +118,7 @@ pub enum GaveUp {
 }
 
 /// The variables of a rule that are not local to an aggregate or condition, with their places.
-pub fn globals(head: Option<&Pattern>, body: &[Item]) -> Vec<(Name, usize)> {
+pub fn globals(head: Option<&AtomPattern>, body: &[Item]) -> Vec<(Name, usize)> {
     let mut out: Vec<(Name, usize)> = Vec::new();
     let mut note = |n: &Name, at: usize| {
         if !out.iter().any(|(m, _)| m == n) {
@@ -134,9 +134,9 @@ pub fn globals(head: Option<&Pattern>, body: &[Item]) -> Vec<(Name, usize)> {
 
 impl Program {
     /// Adds a rule; `recursive` says which predicates are of the rule's own stratum.
-    pub fn add(&mut self, statement: usize, head: Option<&Pattern>, body: Vec<Item>, recursive: &BTreeSet<Predicate>) -> Result<u32, NoPlan> {
+    pub fn add(&mut self, statement: usize, head: Option<&AtomPattern>, body: Vec<Item>, recursive: &BTreeSet<Predicate>) -> Result<u32, NoPlan> {
         let globals = globals(head, &body);
-        let pattern = head.cloned().unwrap_or_else(|| Pattern { name: FALSE.into(), args: Vec::new(), span: 0..0 });
+        let pattern = head.cloned().unwrap_or_else(|| AtomPattern { name: FALSE.into(), args: Vec::new(), span: 0..0 });
         let relation = self.layouts.relation(&pattern.predicate());
         let count = globals.len();
         let mut c = Compiler::new(&mut self.layouts, &mut self.terms, &globals);
@@ -239,7 +239,7 @@ impl Program {
 }
 
 /// The atom of a plain positive literal.
-pub fn plain(i: &Item) -> Option<&Pattern> {
+pub fn plain(i: &Item) -> Option<&AtomPattern> {
     match i {
         Item::Literal(Literal::Atom { sign: Sign::Plain, atom }) => Some(atom),
         _ => None,

@@ -9,7 +9,7 @@ use super::analyse::{mentions, patterns_meet};
 use super::base::Base;
 use super::eval::{Compiled, FALSE, Stratum};
 use super::rules::Rules;
-use super::syntax::{Item, Kind, Literal, Pattern, Predicate, Rel, Sign, Statement, is_anonymous};
+use super::syntax::{AtomPattern, Item, Kind, Literal, Predicate, Rel, Sign, Statement, is_anonymous};
 use crate::term::{Atom, Name};
 
 /// A program in clingo's language.
@@ -35,7 +35,7 @@ impl Slice {
 /// For each rule the rules whose heads any of its literals can meet: negated ones and those inside aggregates and conditions too.
 pub fn supplies(rules: &[Compiled], moving: &[Stratum]) -> Vec<Vec<u32>> {
     let ids: BTreeSet<u32> = moving.iter().flat_map(|s| s.rules.iter().copied()).collect();
-    let meets = |p: u32, atom: &Pattern| rules.get(p as usize).is_some_and(|p| patterns_meet(&p.pattern, atom));
+    let meets = |p: u32, atom: &AtomPattern| rules.get(p as usize).is_some_and(|p| patterns_meet(&p.pattern, atom));
     let mut out = vec![Vec::new(); rules.len()];
     for id in &ids {
         let (Some(rule), Some(slot)) = (rules.get(*id as usize), out.get_mut(*id as usize)) else { continue };

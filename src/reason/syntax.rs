@@ -151,7 +151,7 @@ pub enum Expr {
 
 /// An atom with variables.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Pattern {
+pub struct AtomPattern {
     /// The predicate's name.
     pub name: Name,
     /// Its arguments.
@@ -179,7 +179,7 @@ pub enum Literal {
         /// Negation.
         sign: Sign,
         /// The atom.
-        atom: Pattern,
+        atom: AtomPattern,
     },
     /// `X < Y`, `1 < X < 5`
     Compare {
@@ -285,7 +285,7 @@ pub enum Head {
     /// Nothing: an integrity constraint.
     None,
     /// One atom.
-    Atom(Pattern),
+    Atom(AtomPattern),
     /// One of several.
     Disjunction(Vec<HeadElement>),
     /// Any of several, within bounds.
@@ -309,7 +309,7 @@ pub enum Kind {
     /// `#const name = value.`
     Const(Name, Expr),
     /// `#external p(X) : q(X).`
-    External(Pattern, Vec<Item>),
+    External(AtomPattern, Vec<Item>),
     /// `#defined p/n.`
     Defined(Predicate),
     /// `#minimize`, `#maximize` and weak constraints: their conditions.
@@ -401,7 +401,7 @@ impl fmt::Display for Expr {
     }
 }
 
-impl Pattern {
+impl AtomPattern {
     /// Its predicate.
     pub fn predicate(&self) -> Predicate {
         (self.name.clone(), self.args.len())
@@ -491,7 +491,7 @@ impl Item {
 }
 
 /// The variables of a rule that have one value in all of it, not one in each element of an aggregate or instance of a condition.
-pub fn globals(head: Option<&Pattern>, body: &[Item]) -> BTreeSet<Name> {
+pub fn globals(head: Option<&AtomPattern>, body: &[Item]) -> BTreeSet<Name> {
     let mut out: BTreeSet<Name> = head.iter().flat_map(|h| &h.args).flat_map(Expr::vars).collect();
     body.iter().for_each(|i| i.each_global(&mut |n, _| out.extend([n.clone()])));
     out

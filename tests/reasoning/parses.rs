@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use duologue::domain::Files;
-use duologue::eval::reason::{Args, Parses, Report, run};
+use duologue::eval::reason::{Args, Parses, ReasonReport, run};
 use duologue::llm::replay::{Player, Recorder};
 use duologue::llm::wire::{Transport, WireReply, WireRequest};
 use duologue::llm::{Api, BlockingModel, ModelConfig, ModelError, RemoteModel};
@@ -37,7 +37,7 @@ fn reply(lines: &[&[&str]], asked: &[&str]) -> String {
 }
 
 /// What an evaluation over a transport predicts: the lines of the predictions, and the report.
-fn predicted(folder: &Path, set: &str, item: &Value, transport: Arc<dyn Transport>, votes: usize) -> (String, Report) {
+fn predicted(folder: &Path, set: &str, item: &Value, transport: Arc<dyn Transport>, votes: usize) -> (String, ReasonReport) {
     let (data, out) = (folder.join("items.jsonl"), folder.join("out.jsonl"));
     std::fs::write(&data, item.to_string()).unwrap();
     let model = BlockingModel::new(Arc::new(RemoteModel::over(ModelConfig::new(Api::OpenAi, "http://localhost/v1", "told"), transport)));

@@ -16,7 +16,7 @@ const LISTED: usize = 20;
 
 /// What an evaluation found.
 #[derive(Clone, Debug, Serialize)]
-pub struct Report {
+pub struct ReasonReport {
     /// The profile.
     pub set: String,
     /// All questions with a known answer.
@@ -106,7 +106,7 @@ impl Score {
     }
 }
 
-impl Report {
+impl ReasonReport {
     /// Scores predictions.
     pub fn of(set: &str, profile: &Profile, predictions: &[Prediction], took: Duration) -> Self {
         let (mut all, mut tasks) = (Score::default(), BTreeMap::<String, Score>::new());
@@ -185,7 +185,7 @@ fn form(words: &str) -> String {
     words.split_whitespace().enumerate().map(open).collect::<Vec<_>>().join(" ")
 }
 
-impl fmt::Display for Report {
+impl fmt::Display for ReasonReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{:<20} {:>6} {:>9} {:>17} {:>9} {:>9} {:>8}", self.set, "n", "accuracy", "95 % interval", "answered", "of these", "support")?;
         let row = |f: &mut fmt::Formatter<'_>, name: &str, s: &Score| {

@@ -7,7 +7,7 @@ use crate::reason::clingo::ast;
 use crate::reason::eval::layouts::Layouts;
 use crate::reason::eval::store::RelId;
 use crate::reason::eval::terms::{Id, Terms};
-use crate::reason::syntax::{Aggregate, Expr, Fold, Item, Literal, Op, Pattern, Predicate, Rel, Sign, globals};
+use crate::reason::syntax::{Aggregate, AtomPattern, Expr, Fold, Item, Literal, Op, Predicate, Rel, Sign, globals};
 use crate::term::Name;
 
 /// A term over variables: those known have their value in a slot, those not known yet take what they are compared with.
@@ -65,7 +65,7 @@ pub fn compile(
     let globals = globals(rule.head.as_ref(), &rule.body);
     let mut c = Compiler { moving, masks, layouts, terms, slots: Vec::new(), globals, lifted: 0 };
     let (mut body, mut bound) = (rule.body.clone(), Bound::new());
-    let head = rule.head.as_ref().map(|h| Pattern { args: c.lift(&h.args, &mut body), ..h.clone() });
+    let head = rule.head.as_ref().map(|h| AtomPattern { args: c.lift(&h.args, &mut body), ..h.clone() });
     let steps = c.plan(body, &mut bound)?;
     let head = head.map(|h| Ok::<_, String>((c.layouts.relation(&h.predicate()), c.known(&h.args, &bound)?))).transpose()?;
     let reads = mentioned(&rule.body).map(|(a, _)| c.layouts.relation(&a.predicate())).collect();
@@ -120,7 +120,7 @@ impl Compiler<'_> {
             Item::Literal(Literal::Bool(true, _)) => return,
             Item::Literal(Literal::Atom { sign, atom }) => {
                 let args = self.lift(&atom.args, out);
-                Item::Literal(Literal::Atom { sign, atom: Pattern { args, ..atom } })
+                Item::Literal(Literal::Atom { sign, atom: AtomPattern { args, ..atom } })
             }
             Item::Literal(Literal::Compare { sign: Sign::Plain, mut left, rest, span }) => {
                 for (rel, right) in rest {

@@ -11,14 +11,14 @@ use clingo_sys::*;
 use super::{MESSAGES, Message, keep, tables};
 use crate::diag::{Origin, Source};
 use crate::reason::eval::normal::{substitute, substitute_items};
-use crate::reason::syntax::{Aggregate, Element, Expr, Fold, Item, Literal, Op, Pattern, Predicate, Rel, Sign};
+use crate::reason::syntax::{Aggregate, AtomPattern, Element, Expr, Fold, Item, Literal, Op, Predicate, Rel, Sign};
 use crate::term::Name;
 
 /// A rule after its pools are expanded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rule {
     /// What it derives; an integrity constraint derives nothing.
-    pub head: Option<Pattern>,
+    pub head: Option<AtomPattern>,
     /// From what.
     pub body: Vec<Item>,
     /// Where it stands: its whole line.
@@ -231,7 +231,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn head(&self, n: &Node) -> Got<Option<Pattern>> {
+    fn head(&self, n: &Node) -> Got<Option<AtomPattern>> {
         if n.kind()? != clingo_ast_type_e_clingo_ast_type_literal {
             return Err("a choice or disjunction".into());
         }
@@ -315,10 +315,10 @@ impl Reader<'_> {
         Ok([Sign::Plain, Sign::Not, Sign::NotNot].get(nots).copied().unwrap_or(Sign::NotNot))
     }
 
-    fn atom(&self, n: &Node) -> Got<Pattern> {
+    fn atom(&self, n: &Node) -> Got<AtomPattern> {
         match self.term(&n.child(clingo_ast_attribute_e_clingo_ast_attribute_symbol)?)? {
-            Expr::Fun(name, args) if !name.is_empty() => Ok(Pattern { name, args, span: 0..0 }),
-            Expr::Const(name) => Ok(Pattern { name, args: Vec::new(), span: 0..0 }),
+            Expr::Fun(name, args) if !name.is_empty() => Ok(AtomPattern { name, args, span: 0..0 }),
+            Expr::Const(name) => Ok(AtomPattern { name, args: Vec::new(), span: 0..0 }),
             _ => Err("an atom with classical negation".into()),
         }
     }

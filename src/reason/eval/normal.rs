@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use crate::reason::syntax::{Aggregate, Element, Expr, HeadElement, Item, Literal, Pattern, Rel, Sign};
+use crate::reason::syntax::{Aggregate, AtomPattern, Element, Expr, HeadElement, Item, Literal, Rel, Sign};
 use crate::term::Name;
 
 /// A head atom, if any, and a body.
-pub type Plain = (Option<Pattern>, Vec<Item>);
+pub type Plain = (Option<AtomPattern>, Vec<Item>);
 
 /// All rules that one rule stands for when its pools are expanded.
-pub fn expand(head: Option<&Pattern>, body: &[Item]) -> Vec<Plain> {
+pub fn expand(head: Option<&AtomPattern>, body: &[Item]) -> Vec<Plain> {
     let mut out: Vec<Plain> = match head {
         None => vec![(None, Vec::new())],
         Some(h) => patterns(h).into_iter().map(|p| (Some(p), Vec::new())).collect(),
@@ -106,8 +106,8 @@ fn two(p: Vec<Expr>) -> Option<(Box<Expr>, Box<Expr>)> {
     <[Expr; 2]>::try_from(p).ok().map(|[a, b]| (Box::new(a), Box::new(b)))
 }
 
-fn patterns(p: &Pattern) -> Vec<Pattern> {
-    product(&p.args.iter().map(exprs).collect::<Vec<_>>()).into_iter().map(|args| Pattern { args, ..p.clone() }).collect()
+fn patterns(p: &AtomPattern) -> Vec<AtomPattern> {
+    product(&p.args.iter().map(exprs).collect::<Vec<_>>()).into_iter().map(|args| AtomPattern { args, ..p.clone() }).collect()
 }
 
 fn literals(l: &Literal) -> Vec<Literal> {

@@ -6,7 +6,7 @@ use super::layouts::Layouts;
 use super::step::{Calc, Lookup, Match, Slot, Step, indexes, mark_once};
 use super::store::RelId;
 use super::terms::{Id, Terms};
-use crate::reason::syntax::{Aggregate, Expr, Item, Literal, Op, Pattern, Rel, Sign};
+use crate::reason::syntax::{Aggregate, AtomPattern, Expr, Item, Literal, Op, Rel, Sign};
 use crate::term::Name;
 
 /// Why a rule has no plan.
@@ -106,7 +106,7 @@ impl<'a> Compiler<'a> {
     }
 
     /// The relation and columns that a literal reads: an opened view if an argument is a function term with variables.
-    fn reads(&mut self, atom: &Pattern) -> (RelId, Vec<Expr>) {
+    fn reads(&mut self, atom: &AtomPattern) -> (RelId, Vec<Expr>) {
         let base = self.layouts.relation(&atom.predicate());
         for (c, e) in atom.args.iter().enumerate() {
             if let Expr::Fun(f, args) = e
@@ -122,7 +122,7 @@ impl<'a> Compiler<'a> {
         (base, atom.args.clone())
     }
 
-    fn lookup(&mut self, atom: &Pattern, bound: &mut Bound, anonymous: bool) -> Result<Lookup, NoPlan> {
+    fn lookup(&mut self, atom: &AtomPattern, bound: &mut Bound, anonymous: bool) -> Result<Lookup, NoPlan> {
         let (relation, columns) = self.reads(atom);
         let (mut key, mut rest) = (Vec::new(), Vec::new());
         let before = bound.clone();
@@ -198,7 +198,7 @@ impl<'a> Compiler<'a> {
         Ok(plan)
     }
 
-    fn known(&mut self, atom: &Pattern, bound: &Bound) -> usize {
+    fn known(&mut self, atom: &AtomPattern, bound: &Bound) -> usize {
         // A literal all of whose columns are known is a mere check; constants alone say little about how few rows there are.
         let ready = atom.args.iter().filter(|a| self.ready(a, bound)).count();
         let vars = atom.args.iter().filter(|a| !a.vars().is_empty() && self.ready(a, bound)).count();

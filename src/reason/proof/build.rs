@@ -13,7 +13,7 @@ use crate::reason::eval::store::{FACT, RelId, Relation};
 use crate::reason::eval::terms::{Id, Terms};
 use crate::reason::eval::{Compiled, Query};
 use crate::reason::outcome::Outcome;
-use crate::reason::syntax::{Expr, Item, Literal, Pattern, Sign, is_anonymous};
+use crate::reason::syntax::{AtomPattern, Expr, Item, Literal, Sign, is_anonymous};
 use crate::term::{Atom, Name, Term};
 
 /// Deeper proofs are cut: no rule set has such chains, and no reader follows them.
@@ -141,7 +141,7 @@ impl<'a> Builder<'a> {
     }
 
     /// The proof of a body atom: of its instance, or of any if it has anonymous variables that the binding does not keep.
-    fn holding(&mut self, atom: &Pattern, env: &Env<'_>, depth: usize) -> Option<Arc<Proof>> {
+    fn holding(&mut self, atom: &AtomPattern, env: &Env<'_>, depth: usize) -> Option<Arc<Proof>> {
         let relation = *self.outcome.base.rules().program.layouts.ids.get(&atom.predicate())?;
         let wanted: Vec<Option<Id>> = atom.args.iter().map(|e| ground(&mut self.terms, e, env)).collect();
         if let Some(row) = wanted.iter().copied().collect::<Option<Vec<Id>>>() {
@@ -421,7 +421,7 @@ fn write_expr(out: &mut String, e: &Expr, env: &Env<'_>, terms: &Terms) {
 }
 
 /// An atom whose unknown variables stand for anything.
-fn write_pattern(out: &mut String, p: &Pattern, env: &Env<'_>, terms: &Terms) {
+fn write_pattern(out: &mut String, p: &AtomPattern, env: &Env<'_>, terms: &Terms) {
     out.push_str(&p.name);
     for (n, e) in p.args.iter().enumerate() {
         out.push(if n == 0 { '(' } else { ',' });

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::reason::syntax::{Aggregate, Expr, Fold, Item, Literal, Op, Pattern, Rel, Sign, is_anonymous};
+use crate::reason::syntax::{Aggregate, AtomPattern, Expr, Fold, Item, Literal, Op, Rel, Sign, is_anonymous};
 use crate::term::{Atom, Name, Term};
 
 /// Values of variables, in the order they were found.
@@ -15,7 +15,7 @@ pub struct Bindings(Vec<(Name, Term)>);
 #[derive(Clone, Copy, Debug)]
 pub enum Goal<'a> {
     /// The pattern's instance is this atom.
-    Is(&'a Pattern, &'a Atom),
+    Is(&'a AtomPattern, &'a Atom),
     /// A literal.
     Literal(&'a Literal),
     /// An aggregate.
@@ -211,7 +211,7 @@ impl Bindings {
     }
 
     /// An atom with the values known here; `_` stands for anything.
-    pub fn written(&self, p: &Pattern) -> String {
+    pub fn written(&self, p: &AtomPattern) -> String {
         if p.args.is_empty() { p.name.to_string() } else { format!("{}({})", p.name, self.list(&p.args)) }
     }
 
@@ -356,7 +356,7 @@ impl Search<'_> {
         }
     }
 
-    fn matching<'m>(&self, p: &Pattern, atoms: impl Iterator<Item = &'m Atom>, b: &Bindings) -> Option<Ways> {
+    fn matching<'m>(&self, p: &AtomPattern, atoms: impl Iterator<Item = &'m Atom>, b: &Bindings) -> Option<Ways> {
         let mut out = vec![];
         let mut trial = b.clone();
         for a in atoms {
@@ -368,7 +368,7 @@ impl Search<'_> {
         Some(out)
     }
 
-    fn instances_of(&self, p: &Pattern, b: &Bindings) -> Option<Ways> {
+    fn instances_of(&self, p: &AtomPattern, b: &Bindings) -> Option<Ways> {
         let known: Vec<(usize, Term)> = p
             .args
             .iter()

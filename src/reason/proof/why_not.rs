@@ -9,7 +9,7 @@ use super::{Fails, Proof, RuleRef, Way, WhyNot};
 use crate::diag::Source;
 use crate::reason::eval::terms::Id;
 use crate::reason::outcome::Outcome;
-use crate::reason::syntax::{Aggregate, Element, Expr, Fold, Head, Item, Kind, Literal, Pattern, Rel, Sign, Statement, parse};
+use crate::reason::syntax::{Aggregate, AtomPattern, Element, Expr, Fold, Head, Item, Kind, Literal, Rel, Sign, Statement, parse};
 use crate::term::{Atom, Name, Term};
 
 /// How many rules deep the cause is looked for.
@@ -20,8 +20,8 @@ const TOLD: [usize; 3] = [4, 2, 1];
 const LOOKED_AT: usize = 60_000;
 
 /// An atom as a pattern.
-pub fn pattern(atom: &Atom) -> Pattern {
-    Pattern { name: atom.name.clone(), args: atom.args.iter().map(expr).collect(), span: 0..0 }
+pub fn pattern(atom: &Atom) -> AtomPattern {
+    AtomPattern { name: atom.name.clone(), args: atom.args.iter().map(expr).collect(), span: 0..0 }
 }
 
 fn expr(t: &Term) -> Expr {
@@ -34,7 +34,7 @@ fn expr(t: &Term) -> Expr {
 }
 
 /// Reads an atom in which `_` stands for anything.
-pub fn read(text: &str) -> Result<Pattern, String> {
+pub fn read(text: &str) -> Result<AtomPattern, String> {
     let text = text.trim().trim_end_matches('.');
     let (statements, wrong) = parse::parse(&Source::new("the question", &format!("{text}.")));
     match (wrong.first(), statements.as_slice()) {
@@ -72,7 +72,7 @@ impl Holding for Derived<'_> {
 }
 
 /// Why nothing of this form was derived.
-pub fn why_not(outcome: &Outcome, goal: &Pattern) -> WhyNot {
+pub fn why_not(outcome: &Outcome, goal: &AtomPattern) -> WhyNot {
     let derived = Derived { outcome, looked_at: Cell::new(0) };
     let search = Search(&derived);
     let holds = search.ways(Goal::Literal(&Literal::Atom { sign: Sign::Plain, atom: goal.clone() }), &Default::default(), &Bindings::default());
@@ -116,7 +116,7 @@ fn distance(w: &Way) -> usize {
 
 impl Asked<'_> {
     /// The rules that could derive the goal, those that lack least first.
-    fn ways(&mut self, goal: &Pattern, depth: usize) -> Vec<Way> {
+    fn ways(&mut self, goal: &AtomPattern, depth: usize) -> Vec<Way> {
         let written = Bindings::default().written(goal);
         if depth > DEPTH || self.path.contains(&written) {
             return Vec::new();
@@ -207,7 +207,7 @@ impl Asked<'_> {
     }
 
     /// The atom that an aggregate is about, if there is no instance of it.
-    fn empty(&self, item: &Item, b: &Bindings) -> Option<Pattern> {
+    fn empty(&self, item: &Item, b: &Bindings) -> Option<AtomPattern> {
         let Item::Aggregate(a) = item else { return None };
         let [element] = a.elements.as_slice() else { return None };
         let atom = element.condition.iter().find_map(|l| if let Literal::Atom { sign: Sign::Plain, atom } = l { Some(atom) } else { None })?;
@@ -236,7 +236,7 @@ impl Asked<'_> {
     }
 
     /// The proof of some instance of an atom that must not hold.
-    fn proof(&mut self, atom: &Pattern, b: &Bindings) -> Option<Arc<Proof>> {
+    fn proof(&mut self, atom: &AtomPattern, b: &Bindings) -> Option<Arc<Proof>> {
         let goal = instance(atom, b);
         let ways = Search(self.derived).ways(Goal::Is(&goal, &self.first(&goal)?), &Default::default(), &Bindings::default())?;
         let with = Bindings::default().with(ways.first()?);
@@ -244,7 +244,7 @@ impl Asked<'_> {
         self.builder.why(&atom)
     }
 
-    fn first(&self, goal: &Pattern) -> Option<Atom> {
+    fn first(&self, goal: &AtomPattern) -> Option<Atom> {
         let known: Vec<(usize, Term)> = goal.args.iter().enumerate().filter_map(|(n, e)| Some((n, Bindings::default().value(e)?))).collect();
         let all = self.derived.candidates((&goal.name, goal.args.len()), &known);
         all.into_iter().find(|a| Search(self.derived).ways(Goal::Is(goal, a), &Default::default(), &Bindings::default()).is_some_and(|w| !w.is_empty()))
@@ -305,7 +305,7 @@ impl Asked<'_> {
 }
 
 /// The bindings and conditions of a rule when its head is to have the goal's form; `None` if it cannot.
-fn meet_head(head: &Pattern, goal: &Pattern, body: &[Item]) -> Option<(Bindings, Vec<Item>)> {
+fn meet_head(head: &AtomPattern, goal: &AtomPattern, body: &[Item]) -> Option<(Bindings, Vec<Item>)> {
     let mut b = Bindings::default();
     let mut body = body.to_vec();
     for (h, g) in head.args.iter().zip(&goal.args) {
@@ -333,9 +333,9 @@ fn meet_expr(head: &Expr, goal: &Expr, b: &mut Bindings, body: &mut [Item]) -> b
 }
 
 /// An atom with the values of a binding; variables without one stand for anything.
-fn instance(p: &Pattern, b: &Bindings) -> Pattern {
+fn instance(p: &AtomPattern, b: &Bindings) -> AtomPattern {
     let mut next = 0;
-    Pattern { args: p.args.iter().map(|e| instance_expr(e, b, &mut next)).collect(), ..p.clone() }
+    AtomPattern { args: p.args.iter().map(|e| instance_expr(e, b, &mut next)).collect(), ..p.clone() }
 }
 
 fn instance_expr(e: &Expr, b: &Bindings, next: &mut usize) -> Expr {

@@ -5,7 +5,7 @@ mod terms;
 
 pub use self::readings::placeholders;
 use super::lex::{Lexeme, Token, lex};
-use super::{Aggregate, Element, Fold, Head, HeadElement, Item, Kind, Literal, Pattern, Rel, Sign, Span, Statement};
+use super::{Aggregate, AtomPattern, Element, Fold, Head, HeadElement, Item, Kind, Literal, Rel, Sign, Span, Statement};
 use crate::diag::{Diagnostic, Source};
 use crate::term::Name;
 
@@ -461,7 +461,7 @@ impl Parser<'_> {
         Ok(Literal::Atom { sign, atom })
     }
 
-    fn atom(&mut self) -> Parsed<Pattern> {
+    fn atom(&mut self) -> Parsed<AtomPattern> {
         let start = self.here().start;
         if self.is("-") {
             return self.refuse(
@@ -473,7 +473,7 @@ impl Parser<'_> {
         }
         let name = self.ident("an atom")?;
         let args = if self.take("(") { self.arguments()? } else { Vec::new() };
-        Ok(Pattern { name, args, span: start..self.last_end() })
+        Ok(AtomPattern { name, args, span: start..self.last_end() })
     }
 }
 

@@ -18,7 +18,7 @@ pub mod weights;
 use std::collections::BTreeMap;
 
 use self::decode::Patterns;
-use self::features::View;
+use self::features::UtteranceView;
 use self::labels::Labels;
 use self::mentions::Mention;
 use self::trust::Trust;
@@ -89,7 +89,7 @@ impl RoleModel {
 
     /// Labels the mentions from left to right, then the whole.
     pub fn guess(&self, chart: &Chart<'_>, mentions: &[Mention], context: &Context, patterns: &Patterns) -> Guess {
-        let view = View::new(chart, mentions, context);
+        let view = UtteranceView::new(chart, mentions, context);
         let mut out = Guess::default();
         let mut before = "_".to_owned();
         let mut said = vec![];
@@ -132,7 +132,7 @@ impl RoleModel {
 
     /// How likely each kind of act is, to the second voice: from the words with their names masked, whatever else was read in them.
     pub fn voice(&self, chart: &Chart<'_>, mentions: &[Mention], context: &Context) -> BTreeMap<&str, f32> {
-        let chances = self.kind.read(&View::new(chart, mentions, context).whole(&[]), self.kinds.len(), Choice::Any);
+        let chances = self.kind.read(&UtteranceView::new(chart, mentions, context).whole(&[]), self.kinds.len(), Choice::Any);
         self.kinds.iter().map(String::as_str).zip(chances).collect()
     }
 

@@ -41,9 +41,9 @@ impl PhraseWords {
     }
 }
 
-/// A pattern, compiled.
+/// A wording of a sentence: a pattern of the lexicon, compiled.
 #[derive(Clone, Debug)]
-pub struct Pattern {
+pub struct Phrasing {
     /// The program over tokens.
     pub program: Program,
     /// Its variables.
@@ -80,7 +80,7 @@ pub struct Pattern {
 #[derive(Clone, Debug, Default)]
 pub struct RoleGrammar {
     /// All patterns.
-    pub patterns: Vec<Pattern>,
+    pub patterns: Vec<Phrasing>,
     /// Patterns by first word.
     pub by_word: FxHashMap<u32, Vec<u16>>,
     /// Patterns that start with a slot.

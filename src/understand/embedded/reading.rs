@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::chart::{Chart, Edge};
 use super::data::Does;
-use super::model::{Pattern, RoleGrammar};
+use super::model::{Phrasing, RoleGrammar};
 use super::resolve::{Entry, Resolver, What, to_i32};
 use super::template::Template;
 use super::text::{Kind, Token};
@@ -221,7 +221,7 @@ pub struct Reading {
 
 /// The bindings of a pattern's condition, `None` if it does not hold. The latest action that matches counts, then what the
 /// conversation holds, then what was said before.
-pub(super) fn condition(p: &Pattern, context: &Context) -> Option<Vec<(u8, Term)>> {
+pub(super) fn condition(p: &Phrasing, context: &Context) -> Option<Vec<(u8, Term)>> {
     if p.needs_line && context.view.lines().is_empty() {
         return None;
     }

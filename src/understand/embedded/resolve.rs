@@ -11,7 +11,7 @@ use std::sync::Arc;
 use super::chart::{Bind, Chart, Edge};
 use super::data::Does;
 use super::lines::{Ledger, Target};
-use super::model::{Pattern, RoleGrammar};
+use super::model::{Phrasing, RoleGrammar};
 use super::phrase::{Head, Np};
 use super::template::{Slot, Template};
 use crate::term::{Atom, Name, Term};
@@ -188,7 +188,7 @@ impl<'c, 'a> Resolver<'c, 'a> {
         }
     }
 
-    fn step(&mut self, edge: &Edge, pattern: &Pattern, bound: &[(u8, Term)], rest: &[&Edge]) {
+    fn step(&mut self, edge: &Edge, pattern: &Phrasing, bound: &[(u8, Term)], rest: &[&Edge]) {
         if pattern.say.contains("<want>") {
             self.wishes.push(edge.start);
         }
@@ -233,7 +233,7 @@ impl<'c, 'a> Resolver<'c, 'a> {
         }
         // "Okay, …" before something else is no answer.
         let lead_in = pattern.after.is_some() && (edge.start..edge.end).all(|i| self.chart.skip_cost(i) <= 0.0);
-        let softened = Pattern { weak: pattern.weak.max(1), ..pattern.clone() };
+        let softened = Phrasing { weak: pattern.weak.max(1), ..pattern.clone() };
         let pattern = if lead_in { &softened } else { pattern };
         let before = self.entries.len();
         for template in means.iter() {
@@ -276,7 +276,7 @@ impl<'c, 'a> Resolver<'c, 'a> {
     }
 
     /// Emits one template, once for each member of the list that it holds.
-    fn emit(&mut self, template: &Template, edge: &Edge, pattern: &Pattern, bound: &[(u8, Term)], rest: &[&Edge]) {
+    fn emit(&mut self, template: &Template, edge: &Edge, pattern: &Phrasing, bound: &[(u8, Term)], rest: &[&Edge]) {
         let many = edge.binds.iter().map(|b| b.0).find(|v| edge.binds.iter().filter(|b| b.0 == *v).count() > 1 && uses(&template.args, *v));
         match many {
             None => self.emit_one(template, edge, pattern, bound, rest),
@@ -292,7 +292,7 @@ impl<'c, 'a> Resolver<'c, 'a> {
         }
     }
 
-    fn emit_one(&mut self, template: &Template, edge: &Edge, pattern: &Pattern, bound: &[(u8, Term)], rest: &[&Edge]) {
+    fn emit_one(&mut self, template: &Template, edge: &Edge, pattern: &Phrasing, bound: &[(u8, Term)], rest: &[&Edge]) {
         let lines = self.chart.model.lines.as_ref();
         let is = |name: &str| &*template.name == name;
         if let Some(l) = lines {

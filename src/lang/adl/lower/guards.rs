@@ -3,7 +3,7 @@
 use super::Lowering;
 use super::values::number;
 use crate::ir::guard::{Compare, Guard};
-use crate::ir::pattern::Pattern;
+use crate::ir::pattern::PythonPattern;
 use crate::ir::value::{Given, Path, Value};
 use crate::lang::adl::error::Findings;
 use crate::lang::adl::names::condition;
@@ -24,7 +24,9 @@ impl Lowering<'_> {
             Expr::Any(parts) => Guard::Any(parts.iter().map(|p| self.expression(agent, p)).collect()),
             Expr::Not(part) => Guard::Not(Box::new(self.expression(agent, part))),
             Expr::Compare(left, operator, right) => self.comparison(agent, left, *operator, right),
-            Expr::Match(pattern, value) => Pattern::python(pattern).map_or_else(|_| Guard::Any(vec![]), |p| Guard::Match(p, self.path(agent, &value.text))),
+            Expr::Match(pattern, value) => {
+                PythonPattern::python(pattern).map_or_else(|_| Guard::Any(vec![]), |p| Guard::Match(p, self.path(agent, &value.text)))
+            }
             Expr::Claims(phrases, _) => Guard::Heard(phrases.clone()),
             Expr::Clicks(buttons, _) => Guard::Any(buttons.iter().map(|b| Guard::Clicked(b.clone())).collect()),
             Expr::Bare(side) if side.text == "True" => Guard::All(vec![]),

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::{GIVEN, OUTCOME, Scope};
-use crate::ir::pattern::Pattern;
+use crate::ir::pattern::PythonPattern;
 use crate::lang::adl::error::{Findings, like, nearest, within};
 use crate::lang::adl::parse::Word;
 use crate::lang::adl::syntax::{Agent, StepKind};
@@ -74,7 +74,7 @@ fn parts(scope: Scope<'_>, agent: &Agent, written: &Word, expr: &Expr, found: &m
             }
         }
         Expr::Match(pattern, value) => {
-            if let Err(wrong) = Pattern::python(pattern) {
+            if let Err(wrong) = PythonPattern::python(pattern) {
                 let at = within(found.source(), &written.span, pattern);
                 let told = wrong.lines().next().unwrap_or("").to_owned();
                 found.error(

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::near::{Kind, WORDS, root, telling};
 use crate::ir::guard::{Compare, Guard};
-use crate::ir::pattern::Pattern;
+use crate::ir::pattern::PythonPattern;
 use crate::ir::script::{Block, StepKind};
 use crate::ir::value::{Given, Path, Value as Written};
 use crate::ir::walk::Question;
@@ -31,7 +31,7 @@ static NUMBER: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"^\d+(?:[.
 #[derive(Default)]
 struct Compared<'a> {
     texts: Vec<&'a str>,
-    patterns: Vec<&'a Pattern>,
+    patterns: Vec<&'a PythonPattern>,
 }
 
 fn compared<'a>(guard: &'a Guard, names: &dyn Fn(&Path) -> bool, out: &mut Compared<'a>) {

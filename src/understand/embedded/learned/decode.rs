@@ -10,7 +10,7 @@ use crate::term::{Name, Term};
 use crate::understand::Context;
 use crate::understand::embedded::chart::{Bind, Chart, Edge};
 use crate::understand::embedded::grammar::Program;
-use crate::understand::embedded::model::{Model, Pattern, RoleGrammar};
+use crate::understand::embedded::model::{Model, Phrasing, RoleGrammar};
 use crate::understand::embedded::template::{Slot, Template, parse_templates};
 use crate::understand::embedded::text::Token;
 
@@ -125,7 +125,7 @@ impl Patterns {
 }
 
 fn push(grammar: &mut RoleGrammar, means: Vec<Template>, say: &str) {
-    grammar.patterns.push(Pattern {
+    grammar.patterns.push(Phrasing {
         program: Program::default(),
         vars: VARIABLES.iter().map(|v| (*v).to_owned()).collect(),
         means: Arc::new(means),

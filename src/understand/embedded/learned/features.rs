@@ -16,7 +16,7 @@ struct Place {
 }
 
 /// What features are read from.
-pub struct View {
+pub struct UtteranceView {
     places: Vec<Place>,
     /// Where each mention stands among the places.
     at: Vec<usize>,
@@ -48,7 +48,7 @@ impl Sink {
     }
 }
 
-impl View {
+impl UtteranceView {
     /// Looks at an utterance.
     pub fn new(chart: &Chart<'_>, mentions: &[Mention], context: &Context) -> Self {
         let mut places = vec![];

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::features::View;
+use super::features::UtteranceView;
 use super::labels::{HOST, NONE, WITH, labels};
 use super::mentions::{fresh, fresh_and_said, mentions};
 use super::trust::{Evidence, Row, Trust, same};
@@ -85,7 +85,7 @@ fn lesson(translator: &Embedded, u: &Utterance) -> Option<Lesson> {
         let as_heard = mentions(chart, &fresh(chart, &u.text));
         let done = u.gold.iter().flat_map(kinds);
         let asked = u.asks.iter().flat_map(kinds).map(|k| format!("{ASKED}{k}"));
-        let voice = (View::new(chart, &as_heard, &u.context).whole(&[]), done.chain(asked).collect::<Vec<_>>());
+        let voice = (UtteranceView::new(chart, &as_heard, &u.context).whole(&[]), done.chain(asked).collect::<Vec<_>>());
         // What is half said reads like what is said; whether it may be done is the second voice's to say.
         let unsaid = |a: &&Atom| u.asks.is_empty() || !a.args.is_empty();
         let meant: Vec<Atom> = u.gold.iter().filter(unsaid).chain(&u.asks).cloned().collect();
@@ -94,7 +94,7 @@ fn lesson(translator: &Embedded, u: &Utterance) -> Option<Lesson> {
         let given = labels(chart, &said, &meant, &u.context);
         let mut read = None;
         if given.lost == 0 {
-            let view = View::new(chart, &said, &u.context);
+            let view = UtteranceView::new(chart, &said, &u.context);
             let mut rows = vec![];
             let mut before = "_".to_owned();
             for (m, label) in given.mentions.iter().enumerate() {

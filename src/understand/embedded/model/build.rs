@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{AttributeModel, LineModel, Model, Pattern, PhraseWords, RoleGrammar, ValueWords};
+use super::{AttributeModel, LineModel, Model, PhraseWords, Phrasing, RoleGrammar, ValueWords};
 use crate::diag::{Diagnostic, Source};
 use crate::link::Words;
 use crate::ontology::shape::VIEW;
@@ -361,7 +361,7 @@ impl Build<'_> {
             }
             let bare = !program.steps.iter().any(|s| matches!(s, Step::Word(_) | Step::Class(_)));
             let loose = program.steps.contains(&Step::Gap);
-            grammar.patterns.push(Pattern {
+            grammar.patterns.push(Phrasing {
                 program,
                 vars,
                 means: Arc::new(means),

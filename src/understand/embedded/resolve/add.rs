@@ -5,13 +5,13 @@ use crate::term::{Atom, Name, Term};
 use crate::understand::embedded::chart::{Bind, Edge};
 use crate::understand::embedded::data::Does;
 use crate::understand::embedded::lines::Target;
-use crate::understand::embedded::model::Pattern;
+use crate::understand::embedded::model::Phrasing;
 use crate::understand::embedded::phrase::{Article, Head, Np, Which};
 use crate::understand::embedded::template::{Slot, Template};
 
 impl Resolver<'_, '_> {
     /// An item said in a wish, an answer or by itself.
-    pub(super) fn add_line(&mut self, template: &Template, edge: &Edge, pattern: &Pattern, bound: &[(u8, Term)], rest: &[&Edge]) {
+    pub(super) fn add_line(&mut self, template: &Template, edge: &Edge, pattern: &Phrasing, bound: &[(u8, Term)], rest: &[&Edge]) {
         let Some(slot) = template.args.first().cloned() else { return };
         let items = self.chart.model.lines.as_ref().map_or(0, |l| l.items);
         let said_count = match template.args.get(1) {
@@ -123,7 +123,7 @@ impl Resolver<'_, '_> {
     }
 
     #[expect(clippy::too_many_arguments, reason = "one step of a long decision")]
-    pub(super) fn add_named(&mut self, np: &Np, np_index: usize, said_count: Option<i64>, items: u64, edge: &Edge, pattern: &Pattern, changes_next: bool) {
+    pub(super) fn add_named(&mut self, np: &Np, np_index: usize, said_count: Option<i64>, items: u64, edge: &Edge, pattern: &Phrasing, changes_next: bool) {
         let definite = np.article == Article::Definite || matches!(np.which, Which::Both | Which::All | Which::Other) || np.place.is_some() || np.part;
         let bonus = if definite { 0.3 } else { 0.0 };
         // A name said again in part restates the last one; a part that narrows an open tie settles it.
@@ -394,7 +394,7 @@ impl Resolver<'_, '_> {
     }
 
     /// A phrase without a name: some of the instances, or as many of what was offered.
-    pub(super) fn add_left(&mut self, np: &Np, edge: &Edge, pattern: &Pattern, changes_next: bool) {
+    pub(super) fn add_left(&mut self, np: &Np, edge: &Edge, pattern: &Phrasing, changes_next: bool) {
         let offered = self.context.last_actions.iter().rev().find_map(|a| match a.args.as_slice() {
             [Term::Const(c), Term::Str(s)] if &*a.name == "recommend" && &**c != "upgrade" => Some(s.clone()),
             _ => None,

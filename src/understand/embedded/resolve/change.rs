@@ -4,7 +4,7 @@ use super::{Picked, Resolver, What, restates};
 use crate::term::{Atom, Name, Term};
 use crate::understand::embedded::chart::{Bind, Edge};
 use crate::understand::embedded::lines::{Target, names};
-use crate::understand::embedded::model::{AttributeModel, Pattern};
+use crate::understand::embedded::model::{AttributeModel, Phrasing};
 use crate::understand::embedded::phrase::{Article, Head, Np, Which};
 use crate::understand::embedded::template::{Slot, Template};
 
@@ -153,7 +153,7 @@ impl Resolver<'_, '_> {
             .or_else(|| self.ledger.last_item(&|_| true))
     }
 
-    pub(super) fn change(&mut self, template: &Template, edge: &Edge, pattern: &Pattern, bound: &[(u8, Term)]) {
+    pub(super) fn change(&mut self, template: &Template, edge: &Edge, pattern: &Phrasing, bound: &[(u8, Term)]) {
         let masks = self.form_masks(template);
         // Names of the changed item's parts first: they help to find the item.
         let parts: Vec<Name> = template.args.iter().skip(1).flat_map(|s| self.part_names(s, edge)).collect();
@@ -262,7 +262,7 @@ impl Resolver<'_, '_> {
         member || np.article == Article::Indefinite || !self.ledger.holds(&name) || (np.count.is_some() && !enough)
     }
 
-    pub(super) fn open_line(&mut self, np: &Np, edge: &Edge, pattern: &Pattern) -> Target {
+    pub(super) fn open_line(&mut self, np: &Np, edge: &Edge, pattern: &Phrasing) -> Target {
         let items = self.chart.model.lines.as_ref().map_or(0, |l| l.items);
         self.add_named(np, 0, None, items, edge, pattern, false);
         self.focus.clone().unwrap_or_default()

@@ -7,7 +7,7 @@ use crate::ontology::Arg;
 use crate::term::{Atom, Name, Term};
 use crate::understand::Unsure;
 use crate::understand::embedded::chart::{Bind, Edge, NameEdge};
-use crate::understand::embedded::model::Pattern;
+use crate::understand::embedded::model::Phrasing;
 use crate::understand::embedded::phrase::{Article, Head, Np, Which};
 use crate::understand::embedded::template::{Slot, Template};
 use crate::understand::embedded::title_case;
@@ -232,7 +232,7 @@ impl Resolver<'_, '_> {
     }
 
     /// Whether a pattern speaks of a name that the facts do not hold (yet).
-    pub(super) fn is_about_new(&mut self, pattern: &Pattern, edge: &Edge, bound: &[(u8, Term)], rest: &[&Edge]) -> bool {
+    pub(super) fn is_about_new(&mut self, pattern: &Phrasing, edge: &Edge, bound: &[(u8, Term)], rest: &[&Edge]) -> bool {
         let Some(template) = pattern.means.first() else { return false };
         let Some(slot) = template.args.first().cloned() else { return false };
         let (mask, open) = self.form_masks(template).first().copied().unwrap_or((0, false));

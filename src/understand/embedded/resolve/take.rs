@@ -4,12 +4,12 @@ use super::{Entry, Picked, Resolver, What, to_i32};
 use crate::term::{Atom, Name, Term};
 use crate::understand::embedded::chart::{Bind, Edge};
 use crate::understand::embedded::lines::is_called;
-use crate::understand::embedded::model::Pattern;
+use crate::understand::embedded::model::Phrasing;
 use crate::understand::embedded::phrase::{Article, Head, Np, Which};
 use crate::understand::embedded::template::{Slot, Template};
 
 impl Resolver<'_, '_> {
-    pub(super) fn remove(&mut self, template: &Template, edge: &Edge, pattern: &Pattern, bound: &[(u8, Term)]) {
+    pub(super) fn remove(&mut self, template: &Template, edge: &Edge, pattern: &Phrasing, bound: &[(u8, Term)]) {
         let items = self.chart.model.lines.as_ref().map_or(0, |l| l.items);
         let Some(slot) = template.args.first().cloned() else { return };
         let Some(np) = self.np(edge, &slot) else {
@@ -76,7 +76,7 @@ impl Resolver<'_, '_> {
     }
 
     /// "Everything except the drinks": takes off what is in the list and not among what was named; nothing if nothing named is there.
-    pub(super) fn remove_others(&mut self, edge: &Edge, pattern: &Pattern) {
+    pub(super) fn remove_others(&mut self, edge: &Edge, pattern: &Phrasing) {
         let items = self.chart.model.lines.as_ref().map_or(0, |l| l.items);
         let Some(template) = pattern.means.first().cloned() else { return };
         let mut kept: Vec<Name> = vec![];
@@ -139,7 +139,7 @@ impl Resolver<'_, '_> {
         self.push(What::Atom(Atom { name: template.name.clone(), args }), edge, weak);
     }
 
-    pub(super) fn quantity(&mut self, template: &Template, edge: &Edge, pattern: &Pattern, bound: &[(u8, Term)]) {
+    pub(super) fn quantity(&mut self, template: &Template, edge: &Edge, pattern: &Phrasing, bound: &[(u8, Term)]) {
         let items = self.chart.model.lines.as_ref().map_or(0, |l| l.items);
         let np = template.args.first().and_then(|s| self.np(edge, s));
         let n = match template.args.get(1) {
@@ -204,7 +204,7 @@ impl Resolver<'_, '_> {
         self.push(What::Atom(Atom { name: template.name.clone(), args: vec![Term::Str(item), Term::Int(to_i32(n))] }), edge, pattern.weak);
     }
 
-    pub(super) fn replace(&mut self, template: &Template, edge: &Edge, pattern: &Pattern, bound: &[(u8, Term)]) {
+    pub(super) fn replace(&mut self, template: &Template, edge: &Edge, pattern: &Phrasing, bound: &[(u8, Term)]) {
         let items = self.chart.model.lines.as_ref().map_or(0, |l| l.items);
         let old_np = template.args.first().and_then(|s| self.np(edge, s));
         let mut copies = 1;
@@ -282,7 +282,7 @@ impl Resolver<'_, '_> {
         }
     }
 
-    pub(super) fn member(&mut self, template: &Template, edge: &Edge, pattern: &Pattern, bound: &[(u8, Term)]) {
+    pub(super) fn member(&mut self, template: &Template, edge: &Edge, pattern: &Phrasing, bound: &[(u8, Term)]) {
         let (items, composed) = self.chart.model.lines.as_ref().map_or((0, 0), |l| (l.items & !l.composed, l.composed));
         let combo = match template.args.first().cloned() {
             Some(slot) if self.np(edge, &slot).is_some() => {
