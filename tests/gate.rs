@@ -48,9 +48,20 @@ fn what_is_said_outright_is_done() {
         ("we're out of lettuce", "runout(\"Lettuce\")"),
         ("lettuce is back", "restore(\"Lettuce\")"),
         ("take Pepsi off the menu", "delete(\"Pepsi\")"),
+        ("we ran through all the cinnabon delights", "runout(\"Cinnabon Delights\")"),
         ("make the Grilled Cheese Burrito $3.80", "edit(\"Grilled Cheese Burrito\",price,380)"),
     ] {
         assert_eq!(done("manager", text), [act], "{text}");
+    }
+}
+
+/// A word of no weight before a number is no part of a name.
+#[test]
+fn no_name_begins_with_hesitation() {
+    for (text, act) in
+        [("i need um three flooble burritos please", "order(\"Flooble Burritos\",3)"), ("a bag of like six crunchy tacos", "order(\"Crunchy Taco\",6)")]
+    {
+        assert_eq!(done("customer", text), [act], "{text}");
     }
 }
 

@@ -124,6 +124,7 @@ fn honest_wordings_pass() {
         ("honest-eight", 10),
         ("honest-nine", 10),
         ("honest-ten", 5),
+        ("honest-eleven", 35),
         ("honest-fresh", 10),
     ]);
 }

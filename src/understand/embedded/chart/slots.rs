@@ -84,7 +84,8 @@ impl Chart<'_> {
         let mut end = start;
         while let Some(t) = self.tokens.get(end) {
             let mark = !matches!(t.kind, Kind::Word | Kind::Number { money: false, .. });
-            if mark || end >= start + 7 || self.model.phrase.has("name_end", t.id) || (end == start && self.model.phrase.has("no_free_start", t.id)) {
+            let no_start = || self.model.phrase.has("no_free_start", t.id) || (strict && self.hedges(start));
+            if mark || end >= start + 7 || self.model.phrase.has("name_end", t.id) || (end == start && no_start()) {
                 break;
             }
             end += 1;
@@ -108,7 +109,7 @@ impl Chart<'_> {
                 && self.names.iter().any(|e| {
                     e.start >= start
                         && e.end <= end
-                        && (e.said > 1 && e.said + 1 >= end - start || e.said == end - start)
+                        && (e.said > 1 && e.said + 1 >= end - start || e.said == end - start || self.counted(start, e.start))
                         && e.said == e.end - e.start
                         && e.candidates.first().is_some_and(|c| c.score >= 0.93)
                 });
@@ -119,6 +120,17 @@ impl Chart<'_> {
             }
         }
         out
+    }
+
+    /// Whether a word of no weight stands before a number ("um three …", "like six …"): no name begins there.
+    fn hedges(&self, at: usize) -> bool {
+        let light = |i: usize| self.tokens.get(i).is_some_and(|t| self.model.fillers.contains(&t.id));
+        light(at) && (light(at + 1) || self.model.numbers.value(self.tokens, at + 1).is_some())
+    }
+
+    /// Whether a number stands right before a name: "a bag of six crunchy tacos" is no name.
+    fn counted(&self, from: usize, name: usize) -> bool {
+        name > from && self.model.numbers.value(self.tokens, name - 1).is_some_and(|n| n.end == name)
     }
 
     fn is_new_kind(&self, start: usize, end: usize) -> bool {
