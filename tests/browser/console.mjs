@@ -36,7 +36,7 @@ export async function visitor(opened, address, { width = 1440, height = 900, dar
   const errors = [];
   page.on("pageerror", (e) => errors.push(e.message));
   page.on("console", (m) => ["error", "warning"].includes(m.type()) && errors.push(m.text()));
-  page.setDefaultTimeout(10_000);
+  page.setDefaultTimeout(30_000);
   await page.goto(address);
   return { page, errors, context: own };
 }
@@ -54,7 +54,7 @@ export async function say(page, role, text) {
 
 /** Repeats a check until it holds: what is on a page follows an event of its own, at a time of its own. */
 export async function eventually(check) {
-  for (const until = Date.now() + 10_000; ; ) {
+  for (const until = Date.now() + 30_000; ; ) {
     try {
       return await check();
     } catch (error) {
