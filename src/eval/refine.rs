@@ -9,6 +9,7 @@
 //!
 //! Nothing here writes a file: who calls decides after `Weighed::objections` is empty, or despite it.
 
+mod design;
 mod difference;
 mod draft;
 mod failures;

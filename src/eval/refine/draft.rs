@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::design::{DESIGN, Description, first_of};
 use super::remarks::{capital, new_slot, sentences, things, words};
 use crate::diag::Source;
 
@@ -53,6 +54,7 @@ struct Fork {
 
 /// Reads prose as a flow.
 pub fn draft(name: &str, prose: &str) -> Draft {
+    let said = |act: &str| json!(DESIGN.description.reply(act));
     let mut b = Building::default();
     let mut not_understood = Vec::new();
     let (mut greets, mut leaves) = (false, false);
@@ -69,15 +71,15 @@ pub fn draft(name: &str, prose: &str) -> Draft {
     let mut global = Vec::new();
     if greets {
         global.push(json!({"intent": "greeting", "action": "hello"}));
-        b.replies.insert("hello".to_owned(), json!("Hello, how can I help you?"));
+        b.replies.insert("hello".to_owned(), said("hello"));
     }
     flow.insert("global_actions".to_owned(), Value::Array(global));
     let mut fallback = vec![json!({"intent": "anything_else", "action": "anything_else"}), json!({"intent": "out_of_scope", "action": "out_of_scope"})];
-    b.replies.insert("anything_else".to_owned(), json!("Is there anything else I can do for you?"));
-    b.replies.insert("out_of_scope".to_owned(), json!("I am sorry, I cannot help with that."));
+    b.replies.insert("anything_else".to_owned(), said("anything_else"));
+    b.replies.insert("out_of_scope".to_owned(), said("out_of_scope"));
     if leaves {
         fallback.insert(0, json!({"intent": "goodbye", "action": "goodbye"}));
-        b.replies.insert("goodbye".to_owned(), json!("Goodbye!"));
+        b.replies.insert("goodbye".to_owned(), said("goodbye"));
     }
     flow.insert("fallback_actions".to_owned(), Value::Array(fallback));
     flow.insert("replies".to_owned(), Value::Object(b.replies));
@@ -88,16 +90,9 @@ pub fn draft(name: &str, prose: &str) -> Draft {
 /// The parts of a sentence that stand for steps of their own.
 fn parts(sentence: &str) -> Vec<String> {
     let mut out = vec![sentence.to_owned()];
-    for cut in [", then ", " and then ", ", and tell ", " and tell "] {
-        let keep = cut.trim_start_matches([',', ' ']).trim_start_matches("and ").trim();
-        let keep = if keep == "then" { String::new() } else { format!("{keep} ") };
-        out = out
-            .into_iter()
-            .flat_map(|p| {
-                let pieces: Vec<&str> = p.split(cut).collect();
-                pieces.iter().enumerate().map(|(i, x)| if i == 0 { (*x).to_owned() } else { format!("{keep}{x}") }).collect::<Vec<_>>()
-            })
-            .collect();
+    for cut in &DESIGN.description.cuts {
+        let piece = |(i, x): (usize, &str)| if i == 0 { x.to_owned() } else { format!("{}{x}", cut.keep) };
+        out = out.iter().flat_map(|p| p.split(&cut.at).enumerate().map(piece).collect::<Vec<_>>()).collect();
     }
     out
 }
@@ -106,63 +101,48 @@ fn parts(sentence: &str) -> Vec<String> {
 fn clause(sentence: &str) -> (Clause, String) {
     let text = sentence.trim();
     let lower = text.to_lowercase();
-    for word in ["otherwise", "else", "if not"] {
-        if let Some(rest) = lower.strip_prefix(word).and(text.get(word.len()..)) {
+    let d = &DESIGN.description;
+    for word in &d.otherwise {
+        if let Some(rest) = lower.strip_prefix(word.as_str()).and(text.get(word.len()..)) {
             return (Clause::Otherwise, rest.trim_start_matches([',', ' ']).to_owned());
         }
     }
-    if (lower.starts_with("if ") || lower.starts_with("when "))
+    if DESIGN.conditions.iter().any(|w| lower.starts_with(w.as_str()))
         && let Some((condition, rest)) = text.split_once(',')
     {
         let said = words(condition);
-        let no = said
-            .iter()
-            .any(|w| ["not", "no", "fail", "failed", "unavailable", "decline", "refuse", "wrong", "invalid", "unable", "cannot"].contains(&w.as_str()));
+        let no = said.iter().any(|w| d.failing.contains(w));
         return (Clause::If(!no, said), rest.trim().to_owned());
     }
-    (Clause::Always, text.trim_start_matches("Then ").trim_start_matches("then ").trim_start_matches("First, ").trim_start_matches("Finally, ").to_owned())
+    (Clause::Always, d.openings.iter().fold(text, |text, o| text.trim_start_matches(o.as_str())).to_owned())
 }
 
 fn step(text: &str) -> Option<Step> {
+    let d: &Description = &DESIGN.description;
     let lower = text.to_lowercase();
     let said = words(text);
-    let has = |options: &[&str]| said.iter().any(|w| options.contains(&w.as_str()));
-    let verb = said
-        .iter()
-        .find(|w| !["the", "agent", "bot", "system", "it", "should", "must", "may", "can", "will", "then", "optionally", "also"].contains(&w.as_str()))?
-        .as_str();
-    if verb == "greet" || verb == "welcome" {
+    let holds = |phrases: &[String]| phrases.iter().any(|p| if p.contains(' ') { lower.contains(p.as_str()) } else { said.contains(p) });
+    let verb = said.iter().find(|w| !d.before_verb.contains(w))?;
+    if d.greeting.contains(verb) {
         return Some(Step::Greet);
     }
-    if has(&["goodbye", "bye", "farewell"]) {
+    if holds(&d.leaving) {
         return Some(Step::Leave);
     }
-    let asks = ["ask", "collect", "get", "request", "find", "gather"].contains(&verb);
-    if verb == "confirm" || (asks && ["whether", "to confirm", "if they", "if the", "for confirmation"].iter().any(|w| lower.contains(w))) {
+    let asks = d.asking.contains(verb) || d.finding.split(' ').next() == Some(verb) && lower.contains(&d.finding);
+    if d.confirming.contains(verb) || asks && holds(&d.whether) {
         return Some(Step::Confirm(capital(text)));
     }
-    if asks && (verb != "find" || lower.contains("find out")) {
-        let after = ["ask the user for ", "ask for ", "ask them for ", "ask ", "collect ", "get ", "request ", "find out ", "gather "];
-        let at = after.iter().find_map(|w| lower.find(w).map(|i| i + w.len()))?;
+    if asks {
+        let at = first_of(&lower, &DESIGN.asked).map(|(at, length)| at + length)?;
         let slots = things(lower.get(at..)?);
-        let optional = has(&["optionally", "optional", "may"]) || lower.contains("if they like");
-        return (!slots.is_empty()).then_some(Step::Request { slots, optional });
+        return (!slots.is_empty()).then(|| Step::Request { slots, optional: holds(&d.optional) });
     }
-    if ["tell", "inform", "say", "let", "give", "explain", "apologise", "apologize", "report", "read", "offer", "recommend"].contains(&verb) {
+    if d.telling.contains(verb) {
         return Some(Step::Inform(capital(text)));
     }
-    let acts = [
-        "check", "look", "search", "find", "query", "book", "submit", "call", "register", "cancel", "verify", "schedule", "send", "create", "update",
-        "reserve", "retrieve", "fetch", "place",
-    ];
-    if acts.contains(&verb) {
-        let name: Vec<String> = said
-            .iter()
-            .skip_while(|w| *w != verb)
-            .filter(|w| !["the", "a", "an", "up", "for", "it", "that", "with"].contains(&w.as_str()))
-            .take(3)
-            .cloned()
-            .collect();
+    if d.doing.contains(verb) {
+        let name: Vec<String> = said.iter().skip_while(|w| *w != verb).filter(|w| !d.unnamed.contains(w)).take(3).cloned().collect();
         return Some(Step::Call(name.join("_")));
     }
     None
@@ -188,7 +168,7 @@ impl Building {
                 let slots: Vec<Map<String, Value>> = slots.iter().map(|s| new_slot(s)).collect();
                 for s in &slots {
                     let text = |k: &str| s.get(k).and_then(Value::as_str).unwrap_or_default();
-                    self.replies.insert(format!("ask_{}", text("name")), json!(format!("What is the {}?", text("label"))));
+                    self.replies.insert(format!("ask_{}", text("name")), json!(DESIGN.description.reply("ask").replace("{thing}", text("label"))));
                 }
                 json!({"id": id, "type": if optional { "request_optional" } else { "request" }, "slots": slots})
             }
@@ -234,7 +214,7 @@ impl Building {
     fn fork(&self, said: &[String]) -> Option<usize> {
         let root = |w: &String| w.chars().take(6).collect::<String>();
         let shares = |f: &Fork| said.iter().filter(|w| w.len() > 4).any(|w| f.about.iter().any(|a| root(a) == root(w)));
-        let agreeing = ["agree", "accept", "want", "yes", "confirm", "decline", "refuse"].iter().any(|a| said.iter().any(|w| w == a));
+        let agreeing = said.iter().any(|w| DESIGN.description.agreeing.contains(w));
         let last = |test: &dyn Fn(&Fork) -> bool| self.forks.iter().rposition(test);
         last(&shares).or_else(|| if agreeing { last(&|f| f.ways == ["Yes", "No"]) } else { None }).or_else(|| self.forks.len().checked_sub(1))
     }

@@ -5,15 +5,10 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value, json};
 
 use super::RefineError;
+use super::design::{DESIGN, first_of};
 use super::patch::{Change, Patch, flow_json, id_of, slot_name};
 use crate::diag::Source;
 use crate::text;
-
-/// Words that carry no meaning of their own in a remark.
-const EMPTY: [&str; 36] = [
-    "the", "a", "an", "user", "users", "customer", "caller", "guest", "people", "for", "to", "of", "about", "their", "his", "her", "your", "it", "is", "are",
-    "and", "or", "we", "you", "please", "should", "bot", "agent", "system", "them", "they", "that", "this", "which", "what", "also",
-];
 
 /// A slot and where it is.
 #[derive(Clone, Debug)]
@@ -91,7 +86,7 @@ impl Vocabulary {
             let whole = s.names.iter().filter_map(|n| Some((position(text, n)?, n.len()))).max_by_key(|(p, n)| (*n, std::cmp::Reverse(*p)));
             // One telling word is enough when no other slot has it.
             let telling = || {
-                let mine: BTreeSet<&String> = s.names.iter().flatten().filter(|w| w.len() > 3 && !EMPTY.contains(&w.as_str())).collect();
+                let mine: BTreeSet<&String> = s.names.iter().flatten().filter(|w| w.len() > 3 && !DESIGN.empty.contains(w)).collect();
                 let others = |w: &String| self.slots.iter().any(|o| o.name != s.name && o.names.iter().flatten().any(|x| x == w));
                 text.iter().position(|w| mine.contains(w) && !others(w)).map(|p| (p, 1))
             };
@@ -119,7 +114,7 @@ impl Vocabulary {
             about.extend(n.get("message").and_then(Value::as_str).map(words).unwrap_or_default());
             acts.push((act, about));
         }
-        let score = |about: &[String]| text.iter().filter(|w| !EMPTY.contains(&w.as_str()) && about.contains(w)).collect::<BTreeSet<_>>().len();
+        let score = |about: &[String]| text.iter().filter(|w| !DESIGN.empty.contains(w) && about.contains(w)).collect::<BTreeSet<_>>().len();
         let best = acts.iter().map(|(a, about)| (score(about), std::cmp::Reverse(about.len()), a)).filter(|b| b.0 > 0).max();
         best.map(|b| b.2.clone())
     }
@@ -203,49 +198,38 @@ fn read(view: &Vocabulary, sentence: &str) -> Vec<Change> {
     let unquoted: String = sentence.split('"').step_by(2).collect::<Vec<_>>().join(" ");
     let text = words(&unquoted);
     let has = |phrase: &str| position(&text, &words(phrase)).is_some();
-    let any = |phrases: &[&str]| phrases.iter().any(|p| has(p));
+    let any = |phrases: &[String]| phrases.iter().any(|p| has(p));
+    let r = &DESIGN.remark;
     let slots = view.named(&text);
 
-    if any(&["say", "reply", "answer", "respond", "wording"])
+    if any(&r.reply)
         && let Some(said) = quoted.first()
     {
-        let asked = slots.first().filter(|_| any(&["ask", "asking", "question"])).map(|s| s.ask.clone());
+        let asked = slots.first().filter(|_| any(&r.question)).map(|s| s.ask.clone());
         return asked.or_else(|| view.act(&text)).map(|act| Change::SetReply { act, text: said.clone() }).into_iter().collect();
     }
-    if any(&["mean", "same as", "also called", "synonym", "stand for"]) {
+    if any(&r.synonym) {
         return synonym(view, sentence, &quoted);
     }
-    if any(&["either", "is enough", "are enough", "one of the two", "any of"]) && slots.len() > 1 {
+    if any(&r.either) && slots.len() > 1 {
         let names: Vec<&str> = slots.iter().map(|s| s.name.as_str()).collect();
         let rule = json!(format!("either {} is enough", names.join(" or ")));
         return slots.iter().map(|s| set(s, "rule", rule.clone())).collect();
     }
-    if let ([first, second, ..], true) = (slots.as_slice(), any(&["before", "after", "first"]))
+    if let ([first, second, ..], true) = (slots.as_slice(), any(&r.order))
         && first.node == second.node
-        && !has("confirm")
+        && !r.confirm.first().is_some_and(|c| has(c))
     {
-        let (early, late) = if has("after") { (second, first) } else { (first, second) };
+        let (early, late) = if any(&r.later) { (second, first) } else { (first, second) };
         return vec![Change::MoveSlot { node: early.node, slot: early.name.clone(), before: Some(late.name.clone()) }];
     }
-    if any(&["not ask", "never ask", "stop asking", "no longer ask", "remove", "drop", "delete", "get rid"]) {
+    if any(&r.remove) {
         return slots.iter().map(|s| Change::RemoveSlot { node: s.node, slot: s.name.clone() }).collect();
     }
-    if any(&[
-        "optional",
-        "not need",
-        "not required",
-        "not have to",
-        "not insist",
-        "not mandatory",
-        "not be required",
-        "may be left out",
-        "can be skipped",
-        "not necessary",
-        "may skip",
-    ]) {
+    if any(&r.optional) {
         return slots.iter().map(|s| set(s, "required", json!(false))).collect();
     }
-    if any(&["confirm", "double check", "read back", "summarise", "summarize", "repeat back"]) && any(&["before", "first", "prior"]) {
+    if any(&r.confirm) && any(&r.earlier) {
         return confirm(view, &text, &unquoted);
     }
     if let Some(values) = listed_values(sentence)
@@ -258,10 +242,10 @@ fn read(view: &Vocabulary, sentence: &str) -> Vec<Change> {
     if let Some((from, to, condition)) = way(view, &unquoted, &text) {
         return vec![Change::AddEdge { source: from, target: to, condition }];
     }
-    if any(&["must", "always ask", "required", "mandatory", "have to", "ha to", "need to", "insist"]) && !slots.is_empty() {
+    if any(&r.required) && !slots.is_empty() {
         return slots.iter().map(|s| set(s, "required", json!(true))).collect();
     }
-    if any(&["ask", "collect", "request", "find out", "need", "want"]) {
+    if any(&r.ask) {
         return asks_for(view, &unquoted, &slots);
     }
     Vec::new()
@@ -272,8 +256,7 @@ fn synonym(view: &Vocabulary, sentence: &str, quoted: &[String]) -> Vec<Change> 
     let mut pair: Vec<String> = quoted.to_vec();
     if pair.len() < 2 {
         let lower = sentence.to_lowercase();
-        let cut = [" means ", " is the same as ", " is also called ", " stands for "].iter().find_map(|m| lower.find(m).map(|i| (i, m.len())));
-        if let Some((i, n)) = cut {
+        if let Some((i, n)) = first_of(&lower, &DESIGN.remark.synonym_between) {
             let side = |s: Option<&str>| s.unwrap_or_default().trim().trim_matches('"').to_owned();
             pair = vec![side(sentence.get(..i)), side(sentence.get(i + n..))];
         }
@@ -325,33 +308,28 @@ pub fn capital(text: &str) -> String {
 /// The values of "can only be A, B or C".
 fn listed_values(sentence: &str) -> Option<Vec<String>> {
     let lower = sentence.to_lowercase();
-    let starts = ["one of ", "can only be ", "can be ", "must be ", "choices are ", "options are ", "only accept ", "limited to "];
-    let (i, n) = starts.iter().find_map(|s| lower.find(s).map(|i| (i, s.len())))?;
+    let (i, n) = first_of(&lower, &DESIGN.remark.listed)?;
     let rest = sentence.get(i + n..)?;
-    let values: Vec<String> = rest
-        .replace(" or ", ",")
-        .replace(" and ", ",")
-        .split(',')
-        .map(|v| v.trim().trim_matches(['"', ':', '\'']).to_owned())
-        .filter(|v| !v.is_empty())
-        .collect();
+    let values: Vec<String> =
+        listed(rest, &DESIGN.remark.joints).split(',').map(|v| v.trim().trim_matches(['"', ':', '\'']).to_owned()).filter(|v| !v.is_empty()).collect();
     (values.len() > 1 && values.iter().all(|v| v.split_whitespace().count() < 5)).then_some(values)
 }
 
 /// "After node 3, if the user declines, go to node 1".
 fn way(view: &Vocabulary, sentence: &str, text: &[String]) -> Option<(i64, i64, Option<String>)> {
-    let goes = ["go to", "go from", "go back to", "continue with", "lead to", "return to", "jump to"].iter().any(|p| position(text, &words(p)).is_some());
+    let r = &DESIGN.remark;
+    let goes = r.going.iter().any(|p| position(text, &words(p)).is_some());
     let known = |n: i64| view.nodes().any(|(id, _)| id == n);
     let numbers: Vec<i64> =
-        text.iter().zip(text.iter().skip(1)).filter(|(a, _)| *a == "node").filter_map(|(_, b)| b.parse().ok()).filter(|n| known(*n)).collect();
+        text.iter().zip(text.iter().skip(1)).filter(|(a, _)| **a == r.node).filter_map(|(_, b)| b.parse().ok()).filter(|n| known(*n)).collect();
     let [from, to] = numbers.as_slice() else { return None };
     let lower = sentence.to_lowercase();
-    let condition = ["if ", "when "].iter().find_map(|w| {
-        let at = lower.find(w)? + w.len();
+    let condition = DESIGN.conditions.iter().find_map(|w| {
+        let at = lower.find(w.as_str())? + w.len();
         let rest = sentence.get(at..)?;
-        let end = rest.find([',']).or_else(|| rest.to_lowercase().find(" go ")).unwrap_or(rest.len());
+        let end = rest.find([',']).or_else(|| rest.to_lowercase().find(&r.until)).unwrap_or(rest.len());
         let said = rest.get(..end)?.trim();
-        (!said.to_lowercase().contains("node")).then(|| capital(said))
+        (!said.to_lowercase().contains(&r.node)).then(|| capital(said))
     });
     goes.then_some((*from, *to, condition))
 }
@@ -359,14 +337,9 @@ fn way(view: &Vocabulary, sentence: &str, text: &[String]) -> Option<(i64, i64, 
 /// "Also ask for the phone number": a new slot, or one that is asked already.
 fn asks_for(view: &Vocabulary, sentence: &str, known: &[&SlotAt]) -> Vec<Change> {
     let lower = sentence.to_lowercase();
-    let starts = ["ask for ", "ask the user for ", "ask them for ", "ask about ", "asking for ", "ask ", "collect ", "request ", "find out ", "need ", "want "];
-    let Some((i, n)) = starts.iter().find_map(|s| lower.find(s).map(|i| (i, s.len()))) else { return Vec::new() };
+    let Some((i, n)) = first_of(&lower, &DESIGN.asked) else { return Vec::new() };
     let rest = lower.get(i + n..).unwrap_or_default();
-    let end = [" before ", " after ", " when ", " so that ", " because ", " as well", " too", " first", " if "]
-        .iter()
-        .filter_map(|w| rest.find(w))
-        .min()
-        .unwrap_or(rest.len());
+    let end = DESIGN.asked_until.iter().filter_map(|w| rest.find(w.as_str())).min().unwrap_or(rest.len());
     let Some(node) = view.asking_node() else { return Vec::new() };
     let mut out = Vec::new();
     for phrase in things(rest.get(..end).unwrap_or_default()) {
@@ -382,39 +355,22 @@ fn asks_for(view: &Vocabulary, sentence: &str, known: &[&SlotAt]) -> Vec<Change>
 
 /// The things of a list in words: "the name, the phone number and a date".
 pub fn things(text: &str) -> Vec<String> {
-    let parts = text.replace(" and ", ",").replace(" as well as ", ",");
     let bare = |p: &str| {
-        let kept: Vec<&str> = p.split_whitespace().skip_while(|w| EMPTY.contains(w) || *w == "many" || *w == "how").collect();
+        let kept: Vec<&str> = p.split_whitespace().skip_while(|w| DESIGN.empty.iter().chain(&DESIGN.before_things).any(|e| e == w)).collect();
         kept.join(" ").trim_matches(['"', '?', ':', '.']).to_owned()
     };
-    parts.split(',').map(bare).filter(|p| !p.is_empty() && p.split_whitespace().count() < 6).collect()
+    listed(text, &DESIGN.joints).split(',').map(bare).filter(|p| !p.is_empty() && p.split_whitespace().count() < 6).collect()
+}
+
+/// A list with commas alone, joined by these.
+fn listed(text: &str, joints: &[String]) -> String {
+    joints.iter().fold(text.to_owned(), |text, joint| text.replace(joint.as_str(), ","))
 }
 
 /// A slot from the words for it, with the kind its words suggest.
 pub fn new_slot(phrase: &str) -> Map<String, Value> {
     let text = words(phrase);
-    let has = |options: &[&str]| options.iter().any(|o| text.iter().any(|w| w == o));
-    let kind = if has(&["day", "weekday"]) {
-        "day"
-    } else if has(&["time", "hour"]) {
-        "time"
-    } else if has(&["date"]) {
-        "date"
-    } else if has(&["phone", "pin", "account", "zip", "postcode"]) {
-        "digits"
-    } else if has(&["name"]) {
-        "name"
-    } else if has(&["place", "city", "address", "location", "destination", "origin", "departure"]) {
-        "place"
-    } else if has(&["number", "count", "age", "amount", "size", "guest", "people", "ticket", "night"]) {
-        "integer"
-    } else if has(&["whether"]) {
-        "boolean"
-    } else if has(&["description", "message", "reason", "detail", "comment", "note"]) {
-        "text"
-    } else {
-        "string"
-    };
+    let kind = DESIGN.values.iter().find(|v| text.iter().any(|w| v.words.contains(w))).map_or("string", |v| &v.kind);
     let name = phrase.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty()).collect::<Vec<_>>().join("_");
     let slot = json!({"name": name, "label": phrase, "type": kind});
     slot.as_object().cloned().unwrap_or_default()

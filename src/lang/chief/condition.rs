@@ -1,5 +1,9 @@
 //! The condition language: what authors write on edges and in slot rules, as far as it can be read without a model.
 
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+
 use crate::ir::graph::When;
 use crate::ir::guard::{Compare, Guard};
 use crate::ir::value::{Path, Value};
@@ -19,9 +23,43 @@ pub enum SlotRule {
     Words,
 }
 
-const GOOD: [&str; 14] =
-    ["yes", "y", "true", "success", "successful", "succeeded", "available", "confirmed", "found", "authorized", "accepted", "ok", "agreed", "valid"];
-const BAD: [&str; 13] = ["no", "n", "false", "failure", "failed", "fail", "unavailable", "rejected", "unauthorized", "denied", "declined", "invalid", "error"];
+/// The words that conditions are read by.
+static ENGLISH: LazyLock<Conditions> = LazyLock::new(|| {
+    let read = serde_saphyr::from_str(include_str!("../../../kb/core/conditions.yaml"));
+    #[expect(clippy::expect_used, reason = "the file is part of the program, and tests read it")]
+    read.expect("kb/core/conditions.yaml is well formed")
+});
+
+/// See `kb/core/conditions.yaml`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Conditions {
+    always: Vec<String>,
+    good: Vec<String>,
+    bad: Vec<String>,
+    turning: Vec<String>,
+    denying: String,
+    last_step: Vec<String>,
+    speaker: String,
+    withheld: Vec<String>,
+    given: Vec<String>,
+    comparisons: Vec<Comparison>,
+    either: Vec<String>,
+    optional: Vec<String>,
+    required: Vec<String>,
+    only_if: Vec<String>,
+    unless: String,
+}
+
+/// A comparison in words.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Comparison {
+    words: String,
+    asks: How,
+    #[serde(default)]
+    after_several: bool,
+}
 
 /// Words and names in code, which keep their underscores: a condition may name a slot.
 fn words(text: &str) -> Vec<String> {
@@ -34,39 +72,47 @@ pub struct NoValue;
 
 /// Reads an edge's condition; fails when it compares with nothing.
 pub fn edge(text: Option<&str>) -> Result<When, NoValue> {
-    let Some(text) = text.map(str::trim).filter(|t| !t.is_empty() && !matches!(t.to_lowercase().as_str(), "always" | "else" | "otherwise")) else {
+    let e = &*ENGLISH;
+    let Some(text) = text.map(str::trim).filter(|t| !t.is_empty() && !e.always.contains(&t.to_lowercase())) else {
         return Ok(When::Always);
     };
     let w = words(text);
-    let has = |s: &str| w.iter().any(|x| x == s);
-    if has("last") && has("step") {
+    let any = |list: &[String]| w.iter().any(|x| list.contains(x));
+    if e.last_step.iter().all(|s| w.contains(s)) {
         return Ok(When::LastStep);
     }
     if let Some(test) = comparison(text) {
         return test.guard().map(When::If).ok_or(NoValue);
     }
-    if has("user") && (has("missing") || has("cannot") || has("not") || has("without")) {
+    let of_user = w.contains(&e.speaker);
+    if of_user && any(&e.withheld) {
         return Ok(When::Withheld);
     }
-    if has("user") && (has("provides") || has("provided") || has("gives") || has("gave")) {
+    if of_user && any(&e.given) {
         return Ok(When::Given);
     }
-    let negated = has("not") || has("nothing") || has("unable");
+    let turned = any(&e.turning);
     if w.len() <= 4 {
-        if w.iter().any(|x| BAD.contains(&x.as_str())) {
-            return Ok(if negated && !has("no") { When::Good } else { When::Bad });
+        if any(&e.bad) {
+            return Ok(if turned && !w.contains(&e.denying) { When::Good } else { When::Bad });
         }
-        if w.iter().any(|x| GOOD.contains(&x.as_str())) {
-            return Ok(if negated { When::Bad } else { When::Good });
+        if any(&e.good) {
+            return Ok(if turned { When::Bad } else { When::Good });
         }
     }
     Ok(When::If(Guard::Words(text.to_owned())))
 }
 
 /// What a sign or word asks of a field.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 enum How {
-    Compares(Compare),
+    Is,
+    IsNot,
+    More,
+    Less,
+    AtLeast,
+    AtMost,
     Known,
     Unknown,
 }
@@ -82,58 +128,39 @@ impl Test {
     /// The condition, if both sides are there.
     fn guard(self) -> Option<Guard> {
         let path = Path::named(&self.field);
-        match self.how {
-            _ if self.field.is_empty() => None,
-            How::Known => Some(Guard::Known(path)),
-            How::Unknown => Some(Guard::Not(Box::new(Guard::Known(path)))),
-            How::Compares(_) if self.value.is_empty() => None,
-            How::Compares(how) => Some(Guard::Compare(path, how, Value::Text(self.value))),
-        }
+        let compare = match self.how {
+            _ if self.field.is_empty() => return None,
+            How::Known => return Some(Guard::Known(path)),
+            How::Unknown => return Some(Guard::Not(Box::new(Guard::Known(path)))),
+            How::Is => Compare::Is,
+            How::IsNot => Compare::IsNot,
+            How::More => Compare::More,
+            How::Less => Compare::Less,
+            How::AtLeast => Compare::AtLeast,
+            How::AtMost => Compare::AtMost,
+        };
+        (!self.value.is_empty()).then(|| Guard::Compare(path, compare, Value::Text(self.value)))
     }
 }
 
-/// Signs and words of comparison, the longer ones before those they begin with.
-const SIGNS: [(&str, How); 24] = [
-    ("!=", How::Compares(Compare::IsNot)),
-    (">=", How::Compares(Compare::AtLeast)),
-    ("<=", How::Compares(Compare::AtMost)),
-    ("==", How::Compares(Compare::Is)),
-    (">", How::Compares(Compare::More)),
-    ("<", How::Compares(Compare::Less)),
-    ("=", How::Compares(Compare::Is)),
-    (" is not equal to", How::Compares(Compare::IsNot)),
-    (" does not equal", How::Compares(Compare::IsNot)),
-    (" is equal to", How::Compares(Compare::Is)),
-    (" equals to", How::Compares(Compare::Is)),
-    (" equals", How::Compares(Compare::Is)),
-    (" is greater than", How::Compares(Compare::More)),
-    (" is more than", How::Compares(Compare::More)),
-    (" is less than", How::Compares(Compare::Less)),
-    (" is at least", How::Compares(Compare::AtLeast)),
-    (" is at most", How::Compares(Compare::AtMost)),
-    (" is not known", How::Unknown),
-    (" is unknown", How::Unknown),
-    (" is missing", How::Unknown),
-    (" is known", How::Known),
-    (" is given", How::Known),
-    (" is not", How::Compares(Compare::IsNot)),
-    (" is", How::Compares(Compare::Is)),
-];
+/// Signs of comparison, the longer ones before those they begin with.
+const SIGNS: [(&str, How); 7] =
+    [("!=", How::IsNot), (">=", How::AtLeast), ("<=", How::AtMost), ("==", How::Is), (">", How::More), ("<", How::Less), ("=", How::Is)];
 
 /// `left = right`, `left is at least right`, `left is known`, …
 fn comparison(text: &str) -> Option<Test> {
     let text = text.trim();
-    for (sign, how) in SIGNS {
-        let Some((left, right)) = text.split_once(sign) else { continue };
-        let ends = sign.ends_with(|c: char| !c.is_alphabetic()) || !right.starts_with(char::is_alphanumeric);
-        // "the room is free" is a sentence, "Status is free" a comparison: before a word, an output is written as one word.
-        let spelt = sign.ends_with(char::is_alphabetic) && !sign.contains("equal");
-        let complete = matches!(how, How::Compares(_)) || right.trim().is_empty();
-        if ends && complete && (!spelt || left.split_whitespace().count() == 1) {
-            return Some(Test { field: name(left), how, value: value(right) });
-        }
+    let test = |left: &str, how, right: &str| Test { field: name(left), how, value: value(right) };
+    if let Some((how, (left, right))) = SIGNS.iter().find_map(|(sign, how)| Some((*how, text.split_once(sign)?))) {
+        return Some(test(left, how, right));
     }
-    None
+    ENGLISH.comparisons.iter().find_map(|c| {
+        let (left, right) = text.split_once(&format!(" {}", c.words))?;
+        let complete = !matches!(c.asks, How::Known | How::Unknown) || right.trim().is_empty();
+        // "the room is free" is a sentence, "Status is free" a comparison: before a word, an output is written as one word.
+        let alone = c.after_several || left.split_whitespace().count() == 1;
+        (complete && alone && !right.starts_with(char::is_alphanumeric)).then(|| test(left, c.asks, right))
+    })
 }
 
 fn name(text: &str) -> String {
@@ -147,19 +174,19 @@ fn value(text: &str) -> String {
 /// Reads a slot's rule; `slots` are the names it may mention.
 pub fn slot(text: &str, slots: &[&str]) -> SlotRule {
     let w = words(text);
-    let has = |s: &str| w.iter().any(|x| x == s);
+    let any = |list: &[String]| w.iter().any(|x| list.contains(x));
     if let Some(test) = only_if(text, slots) {
         return SlotRule::OnlyIf(test);
     }
     let mut named: Vec<String> = slots.iter().filter(|s| w.iter().any(|x| x == &s.to_lowercase())).map(|s| (*s).to_owned()).collect();
     named.dedup();
-    if (has("either") || has("or") || has("one")) && named.len() >= 2 {
+    if any(&ENGLISH.either) && named.len() >= 2 {
         return SlotRule::Either(named);
     }
-    if has("optional") || has("optionally") {
+    if any(&ENGLISH.optional) {
         return SlotRule::Optional;
     }
-    if has("required") || has("always") || has("mandatory") {
+    if any(&ENGLISH.required) {
         return SlotRule::Required;
     }
     SlotRule::Words
@@ -168,12 +195,12 @@ pub fn slot(text: &str, slots: &[&str]) -> SlotRule {
 /// "only if `slot` is `value`", "ask unless `slot` is known": a comparison of a slot after one of these words.
 fn only_if(text: &str, slots: &[&str]) -> Option<Guard> {
     let lower = text.to_lowercase();
-    let (at, word) = [" if ", " when ", " unless "].iter().filter_map(|w| Some((format!(" {lower}").find(w)?, *w))).min()?;
+    let (at, word) = ENGLISH.only_if.iter().chain([&ENGLISH.unless]).filter_map(|w| Some((format!(" {lower}").find(w.as_str())?, w))).min()?;
     let condition = text.get(at + word.len() - 1..)?.trim_end_matches('.');
     let mut test = comparison(condition)?;
     test.field = slots.iter().find(|s| s.eq_ignore_ascii_case(&test.field)).map(|s| (*s).to_owned())?;
     let guard = test.guard()?;
-    Some(if word == " unless " { Guard::Not(Box::new(guard)) } else { guard })
+    Some(if *word == ENGLISH.unless { Guard::Not(Box::new(guard)) } else { guard })
 }
 
 #[cfg(test)]

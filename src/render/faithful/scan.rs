@@ -65,12 +65,13 @@ impl NameIndex {
         Self { site: Arc::new(site), own: ByFirst::new() }
     }
 
-    /// The same with more names.
+    /// The same with more names. A word of them that holds a number names too, and counts nothing: the 5-Layer.
     #[must_use]
     pub fn with<S: AsRef<str>>(&self, names: impl IntoIterator<Item = S>) -> Self {
         let mut index = self.clone();
         for name in names {
-            add(&mut index.own, name.as_ref());
+            let numbered = |w: &&str| w.contains(|c: char| c.is_ascii_digit()) && w.contains(char::is_alphabetic);
+            name.as_ref().split_whitespace().filter(numbered).chain([name.as_ref()]).for_each(|n| add(&mut index.own, n));
         }
         index
     }
