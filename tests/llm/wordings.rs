@@ -125,6 +125,7 @@ fn honest_wordings_pass() {
         ("honest-nine", 10),
         ("honest-ten", 5),
         ("honest-eleven", 35),
+        ("honest-twelve", 12),
         ("honest-fresh", 10),
     ]);
 }

@@ -256,6 +256,14 @@ impl Ledger {
         self.lines.iter().rposition(|l| l.new && l.item == *item && !l.instances.is_empty())
     }
 
+    /// Whether there are several of an item, all alike.
+    pub fn are_equal(&self, item: &Name) -> bool {
+        let mut all = self.all_of(item).into_iter().filter_map(|id| self.instances.get(id)).map(|i| &i.changes);
+        let first = all.next();
+        let mut others = all.peekable();
+        others.peek().is_some() && others.all(|c| Some(c) == first)
+    }
+
     /// The last item that fits.
     pub fn last_item(&self, fits: &dyn Fn(&Name) -> bool) -> Option<Name> {
         self.lines.iter().rev().filter(|l| !l.instances.is_empty()).map(|l| &l.item).find(|n| fits(n)).cloned()
@@ -453,6 +461,11 @@ impl Ledger {
     pub fn slot_for(&self, combo: usize, item: &Name) -> Option<usize> {
         let l = self.lines.get(combo)?;
         l.slots.iter().position(|(g, d)| d.is_none() && self.members.iter().any(|m| m.0 == *g && m.1 == *item))
+    }
+
+    /// Whether a composed line has the item without a choice.
+    pub fn comes_with(&self, combo: usize, item: &Name) -> bool {
+        self.lines.get(combo).is_some_and(|l| l.slots.iter().any(|(slot, fill)| slot == item && fill.as_ref() == Some(item)))
     }
 
     /// Another line of the same composed item that has an open place for the item: "one with milk and the other one with water".

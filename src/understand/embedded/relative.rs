@@ -20,7 +20,7 @@ pub struct Sets {
 struct Change {
     raises: bool,
     by: i64,
-    percent: bool,
+    percent: Option<i64>,
 }
 
 /// From how many times what holds on a bare number is hardly meant as it stands.
@@ -28,7 +28,7 @@ const FAR: i64 = 4;
 
 impl Change {
     fn of(self, present: i64) -> i64 {
-        let by = if self.percent { (present * self.by + 50) / 100 } else { self.by };
+        let by = self.percent.map_or(self.by, |percent| (present * percent + 50) / 100);
         if self.raises { present + by } else { present - by }
     }
 }
@@ -37,7 +37,7 @@ impl Embedded {
     /// The act with the number that it comes to, if its number was said as a change of what the fact holds.
     pub(super) fn absolute(&self, tokens: &[Token], act: &Atom) -> Option<Atom> {
         let (at, present, said) = self.set_number(act)?;
-        let change = self.changes(tokens).find(|(_, c)| c.by == said && (c.percent || said < present))?.1;
+        let change = self.changes(tokens).find(|(_, c)| c.by == said && (c.percent.is_some() || said < present))?.1;
         with_number(act, at, change.of(present))
     }
 
@@ -91,6 +91,7 @@ impl Embedded {
             let set = !after && before.is_some_and(|t| has("set_to", t));
             let direction = clause.clone().find(|t| has("raises", t) || has("lowers", t)).filter(|_| !set)?;
             let percent = tokens.get(end).is_some_and(|t| t.punct() == Some('%') || has("percent", t));
+            let percent = self.model.numbers.value(tokens, at).filter(|_| percent).map(|n| n.value);
             let lowers = clause.any(|t| has("lowers", t));
             Some((at, Change { raises: has("raises", direction) && !lowers, by, percent }))
         })

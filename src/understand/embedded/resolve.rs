@@ -2,6 +2,7 @@
 
 mod add;
 mod change;
+mod compose;
 mod meant;
 mod take;
 
@@ -90,6 +91,8 @@ pub struct Resolver<'c, 'a> {
     answered: Vec<Answer>,
     /// The composed line that repeats one before it, while nothing else was said of it.
     copied: Option<usize>,
+    /// The composed line of before whose places are being told.
+    filled: Option<usize>,
     /// Whether what comes next is said of each of the lines alike: "both with milk".
     each: bool,
     /// Whether what is said later may be what is being talked about; not so where each mention has its own place.
@@ -148,6 +151,7 @@ impl<'c, 'a> Resolver<'c, 'a> {
             answered_line: None,
             answered: vec![],
             copied: None,
+            filled: None,
             each: false,
             looks_ahead: true,
         }

@@ -8,7 +8,7 @@ use super::mentions::{fresh, fresh_and_said, mentions};
 use super::trust::{Evidence, Row, Trust, same};
 use super::weights::{Choice, Example, Weights};
 use super::{ASKED, Learned, RoleModel, kinds};
-use crate::term::{Atom, Name};
+use crate::term::{Atom, Name, Term};
 use crate::understand::Context;
 use crate::understand::embedded::Embedded;
 
@@ -79,12 +79,21 @@ pub fn train(translator: &Embedded, utterances: &[Utterance], held_out: &[Uttera
 /// For each role the rows of its readings and of their acts.
 type Rows = BTreeMap<Name, (Vec<Row>, Vec<Row>)>;
 
+/// Whether two acts of a kind are about things that have a word of their names in common: the grilled and the slow-roasted chicken.
+fn called_alike(a: &Atom, b: &Atom) -> bool {
+    let words = |a: &Atom| -> Vec<String> { a.args.iter().filter_map(Term::as_name).flat_map(crate::text::words).collect() };
+    let of_b = words(b);
+    a.name == b.name && a.args.len() == b.args.len() && words(a).iter().any(|w| of_b.contains(w))
+}
+
 /// What is there to be learned of an utterance.
 fn lesson(translator: &Embedded, u: &Utterance) -> Option<Lesson> {
     translator.with_chart(&u.text, &u.context, |chart, _| {
         let as_heard = mentions(chart, &fresh(chart, &u.text));
-        let done = u.gold.iter().flat_map(kinds);
-        let asked = u.asks.iter().flat_map(kinds).map(|k| format!("{ASKED}{k}"));
+        // What has to be asked because a name is two things' was said all the same.
+        let (said, half): (Vec<&Atom>, Vec<&Atom>) = u.asks.iter().partition(|a| u.asks.iter().any(|b| a != &b && called_alike(a, b)));
+        let done = u.gold.iter().chain(said).flat_map(kinds);
+        let asked = half.into_iter().flat_map(kinds).map(|k| format!("{ASKED}{k}"));
         let voice = (UtteranceView::new(chart, &as_heard, &u.context).whole(&[]), done.chain(asked).collect::<Vec<_>>());
         // What is half said reads like what is said; whether it may be done is the second voice's to say.
         let unsaid = |a: &&Atom| u.asks.is_empty() || !a.args.is_empty();

@@ -87,9 +87,14 @@ impl Embedded {
         let mut patterns = Candidate { heard, ..Candidate::default() };
         let second = self.second(text, context, grammar, chart, &mut patterns);
         let mut out: Vec<Candidate> = std::iter::once(patterns).chain(second).collect();
-        for act in out.iter_mut().flat_map(|c| &mut c.heard.predicates) {
-            if let Some(changed) = self.absolute(chart.tokens, act) {
-                *act = changed;
+        for c in &mut out {
+            for act in &mut c.heard.predicates {
+                if let Some(changed) = self.absolute(chart.tokens, act) {
+                    *act = changed;
+                    // The word for what the number is of.
+                    let unit = |r: &Range<usize>| chart.tokens.iter().any(|t| t.range == *r && self.model.phrase.has("percent", t.id));
+                    c.heard.uncovered.retain(|r| !unit(r));
+                }
             }
         }
         out

@@ -30,6 +30,8 @@ pub struct Weights {
     entries: Vec<(u8, i8)>,
 }
 
+/// In how many orders the examples are gone through; what is kept is the mean, so that one example more moves little.
+const ORDERS: u32 = 3;
 /// How far one example moves a weight at first.
 const RATE: f32 = 0.25;
 /// How much weights shrink with each step.
@@ -77,12 +79,15 @@ impl Weights {
         kept.sort_unstable();
         let number: FxHashMap<u32, usize> = kept.iter().enumerate().map(|(i, f)| (*f, i)).collect();
         let rows: Vec<Vec<usize>> = examples.iter().map(|e| e.features.iter().filter_map(|f| number.get(f).copied()).collect()).collect();
-        let mut weights = vec![0.0f32; kept.len() * classes];
-        let mut squares = vec![FLOOR; kept.len() * classes];
+        let mut sums = vec![0.0f32; kept.len() * classes];
+        let (mut weights, mut squares) = (vec![], vec![]);
         let mut order: Vec<usize> = (0..examples.len()).collect();
         let mut random = 0x9e37_79b9u32;
-        let mut sums = vec![0.0f32; weights.len()];
-        for round in 0..rounds {
+        for round in (0..ORDERS).flat_map(|_| 0..rounds) {
+            if round == 0 {
+                weights = vec![0.0f32; sums.len()];
+                squares = vec![FLOOR; sums.len()];
+            }
             for i in (1..order.len()).rev() {
                 random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
                 order.swap(i, (random >> 8) as usize % (i + 1));
@@ -115,7 +120,7 @@ impl Weights {
             }
         }
         #[expect(clippy::cast_precision_loss, reason = "a few rounds")]
-        let summed = (rounds - rounds / 2).max(1) as f32;
+        let summed = (ORDERS as usize * (rounds - rounds / 2).max(1)) as f32;
         sums.iter_mut().for_each(|s| *s /= summed);
         Self::rounded(&kept, &sums, classes)
     }

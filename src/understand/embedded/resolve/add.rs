@@ -199,6 +199,12 @@ impl Resolver<'_, '_> {
                 if let Some(n) = np.count.filter(|_| self.says_again(&name, edge)) {
                     return self.set_number(name, n, edge, pattern.weak);
                 }
+                // What comes with it by itself is there.
+                if let Some(c) = combo.filter(|c| !self.ledger.has_new() && np.count.is_none() && self.ledger.comes_with(*c, &name)) {
+                    (self.filled, self.topic) = (Some(c), Some(name));
+                    self.absorbed += 1;
+                    return;
+                }
                 if let Some(c) = combo
                     && self.ledger.slot_for(c, &name).is_some()
                 {
@@ -255,25 +261,6 @@ impl Resolver<'_, '_> {
     fn set_number(&mut self, item: Name, n: i64, edge: &Edge, weak: u8) {
         let quantity = self.chart.model.lines.as_ref().map_or("", |l| l.config.quantity.as_str());
         self.push(What::Atom(Atom { name: quantity.into(), args: vec![Term::Str(item), Term::Int(to_i32(n))] }), edge, weak);
-    }
-
-    /// The composed line that the last turn left open, where a name comes next that fills a place of it: a bare name after the line was
-    /// said, any name while its members are being told.
-    fn filling(&self, np: &Np, edge: &Edge) -> Option<usize> {
-        if np.place.is_some() || self.ledger.has_new() {
-            return None;
-        }
-        let joined = self.follows("list", edge);
-        let bare = np.article != Article::Indefinite && !self.wanted_now(edge) && !joined;
-        let spoken_of = |n: &Name| self.context.last_actions.iter().any(|a| matches!(a.args.last(), Some(Term::Str(s)) if s == n));
-        let told = self.ledger.unfilled(&|item, members| bare && spoken_of(item) || members.iter().any(|m| spoken_of(m)));
-        // What may fill its places was just listed: "which tacos may I choose from?"
-        let listed = |c: &usize| self.ledger.choices(self.chart.knowledge, *c, false).iter().filter(|n| spoken_of(n)).count() > 1;
-        let open = told.or_else(|| self.ledger.unfilled(&|_, _| true).filter(listed))?;
-        // A number is meant for the line if it has just so many places for the name, or that many of what was listed.
-        let places = self.member_of(np, open).map_or(0, |name| self.ledger.places_for(open, &name));
-        let fits = |n: i64| usize::try_from(n).is_ok_and(|n| n == places || n < places && listed(&open));
-        np.count.is_none_or(fits).then_some(open)
     }
 
     /// "A steak bowl, actually a chicken bowl": a word that revises, before another of the kind that was said last.
@@ -487,32 +474,17 @@ impl Resolver<'_, '_> {
 
     pub(super) fn new_line(&mut self, item: Name, count: i64, attributes: &[(u16, Name)], edge: &Edge, weak: u8) {
         let line = self.ledger.add(self.chart.model, self.chart.knowledge, &item, count);
-        (self.copied, self.each) = (None, false);
+        (self.copied, self.each, self.filled) = (None, false, None);
         self.topic = Some(item.clone());
         self.kind = self.ledger.kind_of(self.chart.knowledge, &item);
         self.last_name_end = edge.end;
         self.push(What::Line(line), edge, weak);
+        self.take_in(line, edge, weak);
         let target = self.ledger.line_target(line);
         for (sort, value) in attributes {
             self.attribute(*sort, value, target.clone(), edge, weak);
         }
         self.focus = Some(target);
-    }
-
-    /// "The same again with a Starry": another pick for the line that was copied.
-    fn picks_anew(&mut self, np: &Np) -> bool {
-        let Some(line) = self.copied else { return false };
-        let Some(new) = self.narrowed(np, &self.ledger.choices(self.chart.knowledge, line, true)) else { return false };
-        let Some(old) = self.ledger.filled_by(line, &new) else { return false };
-        let taken = |e: &&mut Entry| matches!(&e.what, What::Atom(a) if a.args.len() == 2 && a.args.get(1).and_then(Term::as_name) == Some(&*old));
-        let Some(Entry { what: What::Atom(atom), .. }) = self.entries.iter_mut().rev().find(taken) else { return false };
-        if let Some(member) = atom.args.get_mut(1) {
-            *member = Term::Str(new.clone());
-        }
-        self.ledger.refill(line, &old, &new);
-        self.topic = Some(new);
-        self.absorbed += 1;
-        true
     }
 
     /// Gives the line just made the members and changes of the instance before it.
@@ -527,37 +499,6 @@ impl Resolver<'_, '_> {
         for change in changes {
             let rest = std::iter::once(Term::Const(change.name)).chain(change.args).collect();
             self.push(What::Change { target: target.clone(), rest }, edge, weak);
-        }
-        self.focus = Some(target);
-    }
-
-    /// Puts a member where it was said to go: so many times, into both or all places, into each of the lines alike.
-    pub(super) fn fill_all(&mut self, combo: usize, name: &Name, np: &Np, edge: &Edge, weak: u8) {
-        // "Milk for both of them".
-        let quantified = |i: usize| self.chart.is_word("both", i) || self.chart.is_word("all", i);
-        let every = self.each || (edge.start..np.start).chain(np.end..edge.end).any(quantified);
-        let n = match np.count.and_then(|n| usize::try_from(n).ok()) {
-            Some(n) => n,
-            None if every => self.ledger.open_for(combo, name, np.plural),
-            None if matches!(np.which, Which::Both | Which::All) => self.ledger.places_for(combo, name).max(self.ledger.open_for(combo, name, false)),
-            None => 1,
-        };
-        for _ in 0..n.clamp(1, 4) {
-            let open = self.ledger.slot_for(combo, name).is_some();
-            let line = if open && !every { combo } else { self.ledger.beside(combo, name).unwrap_or(combo) };
-            self.fill(line, name, &np.attributes, edge, weak);
-        }
-    }
-
-    pub(super) fn fill(&mut self, combo: usize, name: &Name, attributes: &[(u16, Name)], edge: &Edge, weak: u8) {
-        let Some(member) = self.chart.model.lines.as_ref().map(|l| l.config.member.clone()) else { return };
-        let item = self.ledger.line_item(combo);
-        let target = self.ledger.fill(combo, name);
-        self.topic = Some(name.clone());
-        self.last_name_end = edge.end;
-        self.push(What::Atom(Atom { name: member.as_str().into(), args: vec![Term::Str(item), Term::Str(name.clone())] }), edge, weak);
-        for (sort, value) in attributes {
-            self.attribute(*sort, value, target.clone(), edge, weak);
         }
         self.focus = Some(target);
     }

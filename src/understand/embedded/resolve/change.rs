@@ -42,6 +42,11 @@ impl Resolver<'_, '_> {
             Head::Kind(kind) => self.ledger.select_kind(self.chart.knowledge, kind, np.place, np.count, several),
             Head::Pronoun(_) | Head::Left => {
                 let item = self.current_item(parts);
+                // "Make them …" is said of several.
+                let plural = |i: &Name| self.ledger.number_of(i) > 1 && parts.iter().all(|p| self.chart.knowledge.relates(i, p));
+                let single = np.head == Head::Pronoun(true) && np.which == Which::Unsaid && np.count.is_none();
+                let lone = self.focus.is_none() && self.topic.is_none() && item.as_ref().is_some_and(|i| self.ledger.number_of(i) == 1);
+                let item = if single && lone { self.ledger.last_item(&plural).or(item) } else { item };
                 if np.head == Head::Pronoun(false) && np.place.is_none() && np.count.is_none() && !several {
                     return match (&self.focus, item) {
                         (Some(f), _) => f.clone(),
@@ -159,6 +164,11 @@ impl Resolver<'_, '_> {
         let parts: Vec<Name> = template.args.iter().skip(1).flat_map(|s| self.part_names(s, edge)).collect();
         let attribute =
             self.chart.model.lines.as_ref().and_then(|l| l.attributes.values().find(|a| a.means.iter().any(|m| m.args.get(1) == template.args.get(1))));
+        let fact = attribute.and_then(|a| a.only_if.clone());
+        let knowledge = self.chart.knowledge;
+        let able = |n: &Name| fact.as_ref().is_none_or(|f| knowledge.holds(f, n));
+        // "… and a large coke": of something that nobody sells.
+        let strange = self.chart.tokens.get(edge.end).is_some_and(|t| t.id == crate::link::UNKNOWN);
         let target = match template.args.first() {
             Some(Slot::Var(v)) if bound.iter().any(|b| b.0 == *v) => {
                 let item = bound.iter().find(|b| b.0 == *v).and_then(|b| b.1.as_name()).map(Name::from);
@@ -175,19 +185,21 @@ impl Resolver<'_, '_> {
                 t
             }
             _ => match self.focus.clone() {
-                Some(f) if self.ledger.item(&f).is_some() => f,
+                Some(f) if self.ledger.item(&f).is_some_and(|i| able(&i) || !strange) => f,
                 _ => {
                     // Only what can have the attribute is meant, if anything is.
-                    let fact = attribute.and_then(|a| a.only_if.as_ref());
-                    let able = |n: &Name| fact.is_none_or(|f| self.chart.knowledge.holds(f, n));
                     match self.current_item(&parts).filter(able).or_else(|| self.ledger.last_item(&able)) {
-                        Some(i) => self.ledger.select(&i, None, None, false, false),
+                        // What is said of one of several equal ones is said of all.
+                        Some(i) => self.ledger.select(&i, None, None, self.ledger.are_equal(&i), false),
                         None => return,
                     }
                 }
             },
         };
         let Some(item) = self.ledger.item(&target) else { return };
+        if self.picks_by_part(&item, template, edge, pattern.weak) {
+            return;
+        }
         let mut rest = vec![];
         let on_made_with = self.chart.model.lines.as_ref().map_or(&[][..], |l| &l.config.on_made_with);
         let there = matches!(template.args.get(1), Some(Slot::Term(Term::Const(op))) if on_made_with.iter().any(|o| **o == **op));
@@ -217,6 +229,19 @@ impl Resolver<'_, '_> {
             entry.what = What::Gone;
         }
         self.push(What::Change { target, rest }, edge, pattern.weak);
+    }
+
+    /// "Steak", of a combo with a choice of quesadillas: the choice that is called so. True if there is one.
+    fn picks_by_part(&mut self, item: &Name, template: &Template, edge: &Edge, weak: u8) -> bool {
+        let Some(lines) = self.chart.model.lines.as_ref() else { return false };
+        let composed = self.chart.knowledge.mask(item) & lines.composed != 0;
+        let on_made_with = |s: &Slot| matches!(s, Slot::Term(Term::Const(op)) if lines.config.on_made_with.iter().any(|o| **o == **op));
+        let [_, op, part @ Slot::Var(_)] = &*template.args else { return false };
+        let Some(np) = self.np(edge, part).filter(|_| composed && !on_made_with(op)) else { return false };
+        let Some(line) = self.ledger.combo_line(self.chart.knowledge, item) else { return false };
+        let Some(member) = self.member_of(&np, line) else { return false };
+        self.fill_all(line, &member, &np, edge, weak);
+        true
     }
 
     /// "Both large", "all of them regular", "the other one large": the instances of several things that can have the attribute, those that were asked about

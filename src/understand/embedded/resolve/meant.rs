@@ -290,7 +290,11 @@ impl Resolver<'_, '_> {
         {
             return Picked::One(held);
         }
-        let ties: Vec<Name> = scored.iter().filter(|s| s.0 >= best * crate::link::Thresholds::default().tie).map(|s| s.2.clone()).collect();
+        // "A bowl": the word for a kind, and no name, means any that is called so.
+        let kind = self.ledger.kind_of(self.chart.knowledge, &name).filter(|_| raw < 0.93 && edge.end == edge.start + 1);
+        let generic = kind.is_some_and(|k| self.chart.values_at.get(edge.start).is_some_and(|v| v.iter().any(|v| v.0 == edge.end && v.2 == k)));
+        let least = if generic { 0.0 } else { best * crate::link::Thresholds::default().tie };
+        let ties: Vec<Name> = scored.iter().filter(|s| s.0 >= least).map(|s| s.2.clone()).collect();
         let held = ties.iter().filter(|n| self.ledger.holds(n)).count();
         if in_order >= 0.5
             && held == 1

@@ -149,7 +149,7 @@ impl Resolver<'_, '_> {
         };
         let item = match (&np, template.args.first().cloned()) {
             (Some(np), _) => match &np.head {
-                Head::Name(_) => match self.pick(np, items, 0.5) {
+                Head::Name(_) => match self.current_item(&[]).and_then(|i| self.made_up_of(np, &i)).map_or_else(|| self.pick(np, items, 0.5), Picked::One) {
                     Picked::One(name) => Some(name),
                     Picked::Tie(names) => {
                         self.be_unsure(np, names);
@@ -167,14 +167,15 @@ impl Resolver<'_, '_> {
             (None, None) => None,
         };
         let Some(item) = item else { return };
-        let counted = np.as_ref().is_none_or(|p| p.count.is_some());
+        let counted = n.is_some() || np.as_ref().is_none_or(|p| p.count.is_some());
         if !self.ledger.holds(&item) && np.is_some() {
             // "Make it a …": what is not there yet is ordered, or takes the place of its like.
-            let current =
-                self.current_item(&[]).filter(|c| !counted && self.ledger.kind_of(self.chart.knowledge, c) == self.ledger.kind_of(self.chart.knowledge, &item));
+            let kind = |n: &Name| self.ledger.kind_of(self.chart.knowledge, n);
+            let made_up = |c: &Name| np.as_ref().is_some_and(|np| self.made_up_of(np, c).as_ref() == Some(&item));
+            let current = self.current_item(&[]).filter(|c| !counted && (kind(c) == kind(&item) || made_up(c)));
             match (current, np) {
                 (Some(old), Some(p)) => self.swap(&old, &item, Some(&p), 1, edge, pattern.weak),
-                (_, Some(p)) => self.new_line(item, p.count.unwrap_or(1), &p.attributes, edge, pattern.weak),
+                (_, Some(p)) => self.new_line(item, p.count.or(n).unwrap_or(1), &p.attributes, edge, pattern.weak),
                 _ => {}
             }
             return;
@@ -243,6 +244,15 @@ impl Resolver<'_, '_> {
         let Some(old) = old else { return };
         self.kind = self.ledger.kind_of(self.chart.knowledge, &old).or(self.kind.take());
         let new_np = template.args.get(1).and_then(|s| self.np(edge, s));
+        // "One of those tacos" names what is there once more.
+        let beside = old_np.as_ref().zip(new_np.as_ref()).filter(|(o, n)| matches!(o.head, Head::Pronoun(_)) && n.start == o.end);
+        if let Some((of, called)) = beside.map(|(o, n)| (o.clone(), n.clone()))
+            && let Picked::Tie(names) = self.pick(&called, items, 0.0)
+            && let Some(held) = names.iter().find(|n| self.ledger.holds(n))
+        {
+            self.focus = Some(self.ledger.select(held, None, of.count, of.plural && of.count.is_none(), false));
+            return;
+        }
         let new = match &new_np {
             Some(np) => match &np.head {
                 Head::Name(_) => match self.pick_other(np, items, &old) {
@@ -268,8 +278,30 @@ impl Resolver<'_, '_> {
         }
     }
 
+    /// "Make it a combo": of what the words may mean the one that is made up of the item, among other things.
+    fn made_up_of(&self, np: &Np, item: &Name) -> Option<Name> {
+        let Head::Name(e) = np.head else { return None };
+        let lines = self.chart.model.lines.as_ref()?;
+        let knowledge = self.chart.knowledge;
+        let holds = |n: &Name| {
+            let parts = knowledge.second(&lines.config.composed, n);
+            parts.contains(item) || parts.iter().any(|p| knowledge.second(&lines.config.group, p).contains(item))
+        };
+        let edge = self.chart.names.get(e).filter(|x| x.end == x.start + 1 && x.candidates.first().is_some_and(|c| c.score < 0.93))?;
+        let word = &self.chart.tokens.get(edge.start)?.text;
+        let mut all = edge
+            .candidates
+            .iter()
+            .filter_map(|c| self.chart.name(c.name))
+            .filter(|n| n.split_whitespace().next_back().is_some_and(|w| w.eq_ignore_ascii_case(word)) && holds(n));
+        all.next().filter(|_| all.next().is_none())
+    }
+
     /// Like pick, but never the item that is to go.
     pub(super) fn pick_other(&mut self, np: &Np, mask: u64, not: &Name) -> Picked {
+        if let Some(name) = self.made_up_of(np, not) {
+            return Picked::One(name);
+        }
         match self.pick(np, mask, 0.0) {
             Picked::Tie(names) => {
                 let others: Vec<Name> = names.into_iter().filter(|n| n != not).collect();
