@@ -117,6 +117,9 @@ pub struct Lines {
     pub member: String,
     /// Fact `combo_contain(COMBO, GROUP)`.
     pub composed: String,
+    /// What a composed item is called otherwise, to the word in its name: `make it a meal`.
+    #[serde(default)]
+    pub composed_called: BTreeMap<String, String>,
     /// Fact `combo_option_group(GROUP, ITEM)`.
     pub group: String,
     /// Fact `included_ingredient(ITEM, PART)`: what an item is made with, for choosing among parts that are called alike.

@@ -1,5 +1,7 @@
 //! The counted lines of a conversation while one utterance is read: which instances there are and which are meant.
 
+mod composed;
+
 use super::knowledge::Knowledge;
 use super::model::Model;
 use crate::term::{Atom, Name, Term};
@@ -283,11 +285,17 @@ impl Ledger {
 
     /// All items of a kind, those the conversation holds alone if there are any.
     pub fn of_kind(&self, knowledge: &Knowledge, kind: &Name) -> Vec<Name> {
+        let out = self.all_of_kind(kind, knowledge);
+        let held: Vec<Name> = out.iter().filter(|n| self.holds(n)).cloned().collect();
+        if held.is_empty() { out } else { held }
+    }
+
+    /// All items of a kind that are known.
+    pub fn all_of_kind(&self, kind: &Name, knowledge: &Knowledge) -> Vec<Name> {
         let predicate: Name = self.kind.as_str().into();
         let mut out: Vec<Name> = knowledge.pairs.iter().filter(|(k, v)| k.0 == predicate && v.contains(kind)).map(|(k, _)| k.1.clone()).collect();
         out.sort();
-        let held: Vec<Name> = out.iter().filter(|n| self.holds(n)).cloned().collect();
-        if held.is_empty() { out } else { held }
+        out
     }
 
     /// Whether an instance of the item has been changed in a part.
@@ -298,6 +306,11 @@ impl Ledger {
     /// Whether the item is made with the part.
     pub fn included(&self, knowledge: &Knowledge, item: &Name, part: &Name) -> bool {
         knowledge.second(&self.made_with, item).contains(part)
+    }
+
+    /// Whether the item is made with anything.
+    pub fn is_made(&self, knowledge: &Knowledge, item: &Name) -> bool {
+        !knowledge.second(&self.made_with, item).is_empty()
     }
 
     /// Instances of an item: one, several, a numbered one.
@@ -417,18 +430,6 @@ impl Ledger {
         out
     }
 
-    /// The composed line of this turn that may still take members.
-    pub fn open_combo(&self) -> Option<usize> {
-        self.open
-    }
-
-    /// The last composed line with an open place that is spoken of, by its item and the members chosen for it.
-    pub fn unfilled(&self, spoken_of: &dyn Fn(&Name, &[&Name]) -> bool) -> Option<usize> {
-        let chosen = |l: &'_ Line| l.slots.iter().filter(|(slot, fill)| fill.as_ref() != Some(slot)).filter_map(|s| s.1.clone()).collect::<Vec<_>>();
-        let spoken = |l: &Line| spoken_of(&l.item, &chosen(l).iter().collect::<Vec<_>>());
-        self.lines.iter().rposition(|l| l.composed && l.slots.iter().any(|s| s.1.is_none()) && spoken(l))
-    }
-
     /// The instances of all items whose changes do as asked, with each its item.
     pub fn told_apart(&self, by: &dyn Fn(&[Atom]) -> bool) -> Vec<(usize, Name)> {
         self.instances.iter().enumerate().filter(|(_, i)| by(&i.changes)).map(|(id, i)| (id, i.item.clone())).collect()
@@ -437,91 +438,6 @@ impl Ledger {
     /// Some instances of an item, told by their places if there are more of it.
     pub fn these(&self, ids: Vec<usize>, item: Name) -> Target {
         Target { placed: self.number_of(&item) > ids.len(), ids, item: Some(item), ..Target::default() }
-    }
-
-    /// The last composed line of an item, of this turn or before; it takes members from now on.
-    pub fn combo_line(&mut self, knowledge: &Knowledge, item: &Name) -> Option<usize> {
-        let at = self.lines.iter().rposition(|l| l.composed && l.item == *item)?;
-        let slots = if self.lines.get(at).is_some_and(|l| l.slots.is_empty()) { self.slots(knowledge, item) } else { vec![] };
-        if let Some(l) = self.lines.get_mut(at)
-            && !slots.is_empty()
-        {
-            l.slots = slots;
-        }
-        Some(at)
-    }
-
-    /// How many open places of a composed line take an item.
-    pub fn places_for(&self, combo: usize, item: &Name) -> usize {
-        let takes = |slot: &(Name, Option<Name>)| slot.1.is_none() && self.members.iter().any(|m| m.0 == slot.0 && m.1 == *item);
-        self.lines.get(combo).map_or(0, |l| l.slots.iter().filter(|s| takes(s)).count())
-    }
-
-    /// The open slot of a composed line that takes the item.
-    pub fn slot_for(&self, combo: usize, item: &Name) -> Option<usize> {
-        let l = self.lines.get(combo)?;
-        l.slots.iter().position(|(g, d)| d.is_none() && self.members.iter().any(|m| m.0 == *g && m.1 == *item))
-    }
-
-    /// Whether a composed line has the item without a choice.
-    pub fn comes_with(&self, combo: usize, item: &Name) -> bool {
-        self.lines.get(combo).is_some_and(|l| l.slots.iter().any(|(slot, fill)| slot == item && fill.as_ref() == Some(item)))
-    }
-
-    /// Another line of the same composed item that has an open place for the item: "one with milk and the other one with water".
-    pub fn beside(&self, combo: usize, item: &Name) -> Option<usize> {
-        let of = &self.lines.get(combo)?.item;
-        (0..self.lines.len()).find(|i| self.lines.get(*i).is_some_and(|l| l.composed && l.item == *of) && self.slot_for(*i, item).is_some())
-    }
-
-    /// How many of the same composed item have an open place for the item; or how many such places there are in them.
-    pub fn open_for(&self, combo: usize, item: &Name, places: bool) -> usize {
-        let of = self.line_item(combo);
-        let lines = self.lines.iter().enumerate().filter(|(_, l)| l.composed && l.item == of);
-        lines.map(|(i, l)| self.places_for(i, item).min(if places { usize::MAX } else { l.instances.len() })).sum()
-    }
-
-    /// Whether a member that the conversation holds, and holds only as one, stands where the item may stand too.
-    pub fn shares_place(&self, member: &Name, item: &Name) -> bool {
-        let alone = self.sequence.iter().any(|i| self.instances.get(*i).is_some_and(|i| i.item == *member));
-        let takes = |slot: &Name, n: &Name| self.members.iter().any(|m| m.0 == *slot && m.1 == *n);
-        let fills = |l: &Line| l.slots.iter().any(|s| s.1.as_ref() == Some(member) && takes(&s.0, item));
-        !alone && member != item && self.lines.iter().any(|l| !l.new && fills(l))
-    }
-
-    /// Another member takes the place of one.
-    pub fn refill(&mut self, combo: usize, old: &Name, new: &Name) {
-        let slot = self.lines.get_mut(combo).and_then(|l| l.slots.iter_mut().find(|s| s.1.as_ref() == Some(old)));
-        slot.into_iter().for_each(|s| s.1 = Some(new.clone()));
-    }
-
-    /// What fills the slots that take the item, if none of them is open.
-    pub fn filled_by(&self, combo: usize, item: &Name) -> Option<Name> {
-        if self.slot_for(combo, item).is_some() {
-            return None;
-        }
-        let l = self.lines.get(combo)?;
-        l.slots.iter().find(|(g, d)| d.is_some() && self.members.iter().any(|m| m.0 == *g && m.1 == *item)).and_then(|s| s.1.clone()).filter(|d| d != item)
-    }
-
-    /// What the open slots of a composed line take; if `filled`, what the others take.
-    pub fn choices(&self, knowledge: &Knowledge, combo: usize, filled: bool) -> Vec<Name> {
-        let Some(l) = self.lines.get(combo) else { return vec![] };
-        let mut out: Vec<Name> = l.slots.iter().filter(|s| s.1.is_some() == filled).flat_map(|s| knowledge.second(&self.group, &s.0).iter().cloned()).collect();
-        out.sort();
-        out.dedup();
-        out
-    }
-
-    /// Puts a member into a composed line.
-    pub fn fill(&mut self, combo: usize, item: &Name) -> Target {
-        let slot = self.slot_for(combo, item);
-        if let (Some(l), Some(s)) = (self.lines.get_mut(combo), slot)
-            && let Some(x) = l.slots.get_mut(s)
-        {
-            x.1 = Some(item.clone());
-        }
-        self.put(item)
     }
 
     /// A member of a composed line.

@@ -257,7 +257,7 @@ pub(super) fn finish(resolver: Resolver<'_, '_>) -> Vec<(Atom, Range<usize>)> {
     // Nothing takes its own place.
     let idle = |what: &What| matches!(what, What::Atom(a) if *a.name == *replace && a.args.first() == a.args.get(1));
     let mut kept: Vec<Entry> = vec![];
-    for e in entries {
+    for mut e in entries {
         if e.what == What::Gone || idle(&e.what) || e.weak > strength {
             continue;
         }
@@ -266,6 +266,11 @@ pub(super) fn finish(resolver: Resolver<'_, '_>) -> Vec<(Atom, Range<usize>)> {
             let between = chart.tokens.get(k.span.end..e.span.start).unwrap_or(&[]);
             between.iter().any(|t| ["corrects", "revises"].iter().any(|kind| chart.model.phrase.has(kind, t.id)))
         };
+        let added = |item: &Name, part: &Name| !ledger.included(chart.knowledge, item, part);
+        if let Some(first) = kept.iter().find_map(|k| instead(&k.what, &e.what, &added)) {
+            kept.retain(|k| instead(&k.what, &e.what, &added).is_none());
+            e.what = first;
+        }
         kept.retain(|k| !(contradicts(&k.what, &e.what) && revised(k)));
         let again = kept.iter().any(|k| match (&k.what, &e.what) {
             (What::Atom(a), What::Atom(b)) => a == b && k.span != e.span && *a.name != *member,
@@ -352,7 +357,21 @@ fn contradicts(before: &What, after: &What) -> bool {
         ([op, value @ Term::Const(_)], [same, other @ Term::Const(_)]) => op == same && value != other,
         _ => false,
     };
-    differs && !a.ids.is_empty() && a.ids == b.ids
+    differs && !a.ids.is_empty() && a.ids.iter().all(|id| b.ids.contains(id))
+}
+
+/// "With pico, actually guac instead of the pico": where another part takes the place of one that was just put on, the other is.
+fn instead(before: &What, after: &What, added: &dyn Fn(&Name, &Name) -> bool) -> Option<What> {
+    let (What::Change { target: a, rest: r }, What::Change { target: b, rest: s }) = (before, after) else { return None };
+    match (r.as_slice(), s.as_slice()) {
+        ([op, Term::Str(part)], [_, Term::Fun(_, parts)]) if a.ids == b.ids => match parts.as_slice() {
+            [Term::Str(old), new] if old == part && a.item.as_ref().is_some_and(|item| added(item, part)) => {
+                Some(What::Change { target: b.clone(), rest: vec![op.clone(), new.clone()] })
+            }
+            _ => None,
+        },
+        _ => None,
+    }
 }
 
 /// Takes out what something else said in the turn makes void: the question for the total, of who is done.

@@ -164,7 +164,10 @@ impl Resolver<'_, '_> {
         let combo = self.ledger.open_combo().or_else(|| self.filling(np, edge));
         let picked = match combo.and_then(|c| self.member_of(np, c)) {
             Some(n) => Picked::One(n),
-            None => self.pick(np, items, bonus),
+            None => match self.like_before(np).filter(|_| np.count.is_some() || np.article == Article::Indefinite) {
+                Some(n) => Picked::One(n),
+                None => self.pick(np, items, bonus),
+            },
         };
         // "The chicken", after the Chicken Quesadilla was spoken of.
         let spoken = |n: &Name| definite && self.spoken_of().any(|s| s == n);
@@ -181,6 +184,15 @@ impl Resolver<'_, '_> {
                     return;
                 }
                 if self.correct(&name, np, edge) {
+                    return;
+                }
+                if let Some(line) = self.said_anew(&name, np, edge) {
+                    let target = self.recount(line, count.unwrap_or_else(|| self.ledger.count(line)));
+                    for (sort, value) in &np.attributes {
+                        self.attribute(*sort, value, target.clone(), edge, pattern.weak);
+                    }
+                    self.focus = Some(target);
+                    self.absorbed += 1;
                     return;
                 }
                 if let Some(old) = self.meant_instead(&name, edge) {
@@ -319,7 +331,16 @@ impl Resolver<'_, '_> {
     }
 
     pub(super) fn member_of(&self, np: &Np, combo: usize) -> Option<Name> {
-        self.narrowed(np, &self.ledger.choices(self.chart.knowledge, combo, false)).filter(|_| matches!(np.which, Which::Unsaid | Which::Both | Which::All))
+        let choices = self.ledger.choices(self.chart.knowledge, combo, false);
+        // "Blue", "baja": of what may be chosen the only one whose name has the words.
+        let called = || {
+            let Head::Name(e) = np.head else { return None };
+            let words = self.chart.names.get(e).and_then(|x| self.chart.tokens.get(x.start..x.end))?;
+            let has = |n: &&Name| words.iter().all(|t| n.split_whitespace().any(|w| w.eq_ignore_ascii_case(&t.text)));
+            let mut fit = choices.iter().filter(has);
+            fit.next().filter(|_| fit.next().is_none()).cloned()
+        };
+        self.narrowed(np, &choices).or_else(called).filter(|_| matches!(np.which, Which::Unsaid | Which::Both | Which::All))
     }
 
     /// "cheesy, I mean": a bare partial name of what was just named adds nothing.
@@ -358,6 +379,7 @@ impl Resolver<'_, '_> {
                 }
                 self.focus = Some(target);
                 self.topic = Some(name.clone());
+                self.last_name_end = edge.end;
             }
             What::Atom(mut atom) => {
                 let Some(slot) = atom.args.iter_mut().rev().find(|a| matches!(a, Term::Str(_))) else { return false };
@@ -420,18 +442,7 @@ impl Resolver<'_, '_> {
             && (!changes_next || n > self.ledger.count(line))
             && (np.part || !changes_next && (self.correcting.is_some() || self.answered_line == Some(line)))
         {
-            let before = self.ledger.line_target(line).ids;
-            self.ledger.set_count(line, n);
-            let target = self.ledger.line_target(line);
-            // What was said of the line is said of all of it.
-            for entry in &mut self.entries {
-                if let What::Change { target: t, .. } = &mut entry.what
-                    && t.line == Some(line)
-                    && t.ids == before
-                {
-                    t.ids.clone_from(&target.ids);
-                }
-            }
+            let target = self.recount(line, n);
             self.focus = Some(target);
             self.correcting = None;
             return;
@@ -466,10 +477,39 @@ impl Resolver<'_, '_> {
             self.new_line(item, np.count.unwrap_or(1), &np.attributes, edge, pattern.weak);
             return;
         }
+        // "Both sound great, let's do it": what was said in this turn is not ordered again by a pronoun.
+        if matches!(np.head, Head::Pronoun(_)) && self.topic.as_ref().is_some_and(|t| self.ledger.new_line_of(t).is_some()) {
+            self.absorbed += 1;
+            return;
+        }
         let unknown = self.topic.as_ref().is_some_and(|t| self.chart.knowledge.mask(t) == 0);
         if let (Some(item), true) = (self.topic.clone(), self.wanted || unknown) {
             self.new_line(item, np.count.unwrap_or(1), &np.attributes, edge, pattern.weak);
         }
+    }
+
+    /// Another number of a line of this turn; what was said of the line is said of all of it.
+    fn recount(&mut self, line: usize, n: i64) -> Target {
+        let before = self.ledger.line_target(line).ids;
+        self.ledger.set_count(line, n);
+        let target = self.ledger.line_target(line);
+        for entry in &mut self.entries {
+            if let What::Change { target: t, .. } = &mut entry.what
+                && t.line == Some(line)
+                && t.ids == before
+            {
+                t.ids.clone_from(&target.ids);
+            }
+        }
+        target
+    }
+
+    /// The line of this turn that is said anew, where a word of doubt stands between: "four bean burritos, hold on, five bean burritos".
+    fn said_anew(&self, name: &Name, np: &Np, edge: &Edge) -> Option<usize> {
+        let line = self.ledger.new_line_of(name).filter(|_| np.which == Which::Unsaid && !self.follows("list", edge))?;
+        let end = self.entries.iter().rev().find(|e| e.what == What::Line(line))?.span.end;
+        let doubts = |i: usize| ["corrects", "revises", "hesitates"].iter().any(|kind| self.chart.is_word(kind, i));
+        (end..edge.start).any(|i| doubts(i) && !self.entries.iter().any(|e| e.span.contains(&i))).then_some(line)
     }
 
     pub(super) fn new_line(&mut self, item: Name, count: i64, attributes: &[(u16, Name)], edge: &Edge, weak: u8) {

@@ -1,6 +1,6 @@
 //! Changes of items: which instances are meant, and which part of an item.
 
-use super::{Picked, Resolver, What, restates};
+use super::{Entry, Picked, Resolver, What, restates};
 use crate::term::{Atom, Name, Term};
 use crate::understand::embedded::chart::{Bind, Edge};
 use crate::understand::embedded::lines::{Target, names};
@@ -39,6 +39,7 @@ impl Resolver<'_, '_> {
                 }
                 Picked::Nothing => Target::default(),
             },
+            Head::Kind(kind) if self.is_open_which(np, kind, parts) => Target::default(),
             Head::Kind(kind) => self.ledger.select_kind(self.chart.knowledge, kind, np.place, np.count, several),
             Head::Pronoun(_) | Head::Left => {
                 let item = self.current_item(parts);
@@ -78,6 +79,25 @@ impl Resolver<'_, '_> {
                 }
             }
         }
+    }
+
+    /// "The burrito", of two different ones of which none was spoken of: which is meant is asked.
+    fn is_open_which(&mut self, np: &Np, kind: &Name, parts: &[Name]) -> bool {
+        let one = np.article == Article::Definite && np.which == Which::Unsaid && np.place.is_none() && np.count.is_none() && !np.plural;
+        if !one || self.ledger.has_new() || self.focus.is_some() || self.topic.is_some() {
+            return false;
+        }
+        let k = self.chart.knowledge;
+        let mut held: Vec<Name> = self.ledger.there().into_iter().filter(|n| self.ledger.kind_of(k, n).as_ref() == Some(kind)).collect();
+        let made: Vec<Name> = held.iter().filter(|n| parts.iter().all(|p| self.ledger.included(k, n, p))).cloned().collect();
+        if !made.is_empty() {
+            held = made;
+        }
+        let open = held.len() > 1 && !self.spoken_of().any(|n| held.contains(n));
+        if open {
+            self.be_unsure(np, held);
+        }
+        open
     }
 
     /// Instances that are told apart by what was changed in them: "the plain one", "the one with beans", "the bean one", and after a
@@ -149,11 +169,15 @@ impl Resolver<'_, '_> {
             })
             .collect();
         let fits = |n: &Name| parts.iter().all(|p| k.relates(n, p) || self.ledger.has_change(n, p));
+        // Parts are changed of what is made with some.
+        let made = |n: &Name| !parts.is_empty() && self.ledger.is_made(k, n);
         confirmed
             .iter()
             .find(|n| fits(n))
             .cloned()
             .or_else(|| self.ledger.last_item(&|n| self.ledger.kind_of(k, n).is_some() && fits(n)))
+            .or_else(|| confirmed.iter().find(|n| made(n)).cloned())
+            .or_else(|| self.ledger.last_item(&made))
             .or_else(|| confirmed.first().cloned())
             .or_else(|| self.ledger.last_item(&|_| true))
     }
@@ -172,6 +196,9 @@ impl Resolver<'_, '_> {
         let target = match template.args.first() {
             Some(Slot::Var(v)) if bound.iter().any(|b| b.0 == *v) => {
                 let item = bound.iter().find(|b| b.0 == *v).and_then(|b| b.1.as_name()).map(Name::from);
+                // "Make it a Diet Pepsi, large": what was asked about has made room for another.
+                let gone = item.as_ref().is_some_and(|i| !self.ledger.holds(i));
+                let item = self.topic.clone().filter(|t| gone && self.ledger.holds(t)).or(item);
                 item.map(|i| self.ledger.select(&i, None, None, false, false)).unwrap_or_default()
             }
             Some(slot @ Slot::Var(_)) if self.np(edge, slot).is_some() => {
@@ -200,6 +227,11 @@ impl Resolver<'_, '_> {
         if self.picks_by_part(&item, template, edge, pattern.weak) {
             return;
         }
+        // "The crunchwrap meal without tomatoes": what is in one of its members is changed there.
+        let (target, item) = match self.ledger.made_into(self.chart.knowledge, &target, &parts) {
+            Some(member) => (self.ledger.select(&member, None, None, false, false), member),
+            None => (target, item),
+        };
         let mut rest = vec![];
         let on_made_with = self.chart.model.lines.as_ref().map_or(&[][..], |l| &l.config.on_made_with);
         let there = matches!(template.args.get(1), Some(Slot::Term(Term::Const(op))) if on_made_with.iter().any(|o| **o == **op));
@@ -215,12 +247,19 @@ impl Resolver<'_, '_> {
                 None => return,
             }
         }
+        // "The normal way", of what has no sizes.
+        let usual = |a: &AttributeModel| matches!(rest.last(), Some(Term::Const(value)) if a.values.contains(value));
+        if attribute.is_some_and(usual) && !able(&item) {
+            self.absorbed += 1;
+            return;
+        }
         if let [Term::Const(value), Term::Const(yes)] = rest.as_slice()
             && &**yes == "yes"
             && restates(&item, value)
         {
             return;
         }
+        self.carry(template, edge, &item, &mut rest);
         // "Grilled? No wait, fresco": the change before gives way.
         if let Some(at) = self.correcting.take()
             && let Some(entry) = self.entries.get_mut(at)
@@ -229,6 +268,20 @@ impl Resolver<'_, '_> {
             entry.what = What::Gone;
         }
         self.push(What::Change { target, rest }, edge, pattern.weak);
+    }
+
+    /// "Drop the sour cream on the crunchy and the tomatoes on the soft": a part after an "and" without a word of its own for what is to be
+    /// done with it goes the way of the one before, if the item is made with it.
+    fn carry(&self, template: &Template, edge: &Edge, item: &Name, rest: &mut [Term]) {
+        let [_, _, part @ Slot::Var(_)] = &*template.args else { return };
+        let bare = self.np(edge, part).is_some_and(|np| np.start == edge.start || self.chart.is_word("list", edge.start) && np.start == edge.start + 1);
+        let joined = self.follows("list", edge) || self.chart.is_word("list", edge.start);
+        let Some(Entry { what: What::Change { rest: before, .. }, .. }) = self.entries.last().filter(|_| bare && joined) else { return };
+        if let ([Term::Const(op), Term::Str(_)], [own, Term::Str(part)]) = (before.as_slice(), rest)
+            && self.ledger.included(self.chart.knowledge, item, part)
+        {
+            *own = Term::Const(op.clone());
+        }
     }
 
     /// "Steak", of a combo with a choice of quesadillas: the choice that is called so. True if there is one.

@@ -98,7 +98,7 @@ impl Resolver<'_, '_> {
 
     pub(super) fn np_term(&mut self, np: &Np, mask: u64, open: bool, edge: &Edge) -> Option<Term> {
         match &np.head {
-            Head::Name(_) => match self.pick(np, mask, 0.3) {
+            Head::Name(_) => match self.like_before(np).map_or_else(|| self.pick(np, mask, 0.3), Picked::One) {
                 Picked::One(n) => Some(Term::Str(n)),
                 Picked::Tie(names) => {
                     self.be_unsure(np, names);
@@ -123,6 +123,25 @@ impl Resolver<'_, '_> {
                 None => self.hole(mask, open, &[]),
             },
         }
+    }
+
+    /// "The chicken quesadilla or the steak": after an item the other of its kind that is told from it by the word alone.
+    pub(super) fn like_before(&self, np: &Np) -> Option<Name> {
+        let Head::Name(e) = np.head else { return None };
+        let said = self.chart.names.get(e).filter(|x| x.end == np.end && x.end == x.start + 1)?;
+        let joined = np.start.checked_sub(1).is_some_and(|i| self.chart.is_word("list", i));
+        let item = self.topic.as_ref().filter(|_| joined)?;
+        let kind = self.ledger.kind_of(self.chart.knowledge, item)?;
+        let word = &self.chart.tokens.get(said.start)?.text;
+        let last = |n: &str| n.split_whitespace().next_back().map(str::to_lowercase);
+        // The word that both end with was left out, and what was said is no name of its own kind.
+        let other = |n: &Name| n != item && last(n) == last(item) && n.split_whitespace().any(|w| w.eq_ignore_ascii_case(word));
+        let own = said.candidates.iter().filter_map(|c| self.chart.name(c.name).filter(|_| c.score >= 0.93));
+        if own.into_iter().any(|n| self.ledger.kind_of(self.chart.knowledge, &n).is_some()) {
+            return None;
+        }
+        let mut fit = self.ledger.all_of_kind(&kind, self.chart.knowledge).into_iter().filter(other);
+        fit.next().filter(|_| fit.next().is_none())
     }
 
     /// Which of the things that were just listed are meant: "the first one", "the last one", "both".

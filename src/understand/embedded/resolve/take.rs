@@ -30,11 +30,17 @@ impl Resolver<'_, '_> {
         let denied = self.denies(edge, &np);
         if let (Head::Name(_), None) = (&np.head, np.place) {
             match self.pick(&np, items, 0.5) {
-                Picked::One(name) if denied && !self.ledger.holds(&name) => {
+                Picked::One(name) if !self.ledger.holds(&name) && (denied || self.said_like(&name, edge)) => {
                     let said = self.entries.last().is_some_and(|e| matches!(e.what, What::Line(_) | What::Change { .. }) && e.span.end <= edge.start);
                     self.correcting = said.then(|| self.entries.len() - 1);
-                    if !self.correct(&name, &np, edge) {
-                        self.take_off(template, &name, np.count.unwrap_or(1), edge, pattern.weak.max(1));
+                    if self.correct(&name, &np, edge) {
+                        return;
+                    }
+                    // "No actually diet", of a Pepsi that is there.
+                    let revises = (edge.start..np.start).any(|i| self.chart.is_word("revises", i));
+                    match self.like(&name).filter(|_| revises) {
+                        Some(old) => self.swap(&old, &name, Some(&np), 1, edge, pattern.weak),
+                        None => self.take_off(template, &name, np.count.unwrap_or(1), edge, pattern.weak.max(1)),
                     }
                 }
                 Picked::One(name) => {
@@ -135,8 +141,38 @@ impl Resolver<'_, '_> {
             return self.swap(item, &new, None, n, edge, weak);
         }
         self.topic = Some(item.clone());
+        if n >= self.ledger.number_of(item) as i64 {
+            self.ledger.closes(item);
+            self.filled = None;
+        }
         let args = vec![Term::Str(item.clone()), Term::Int(to_i32(n.max(1)))];
         self.push(What::Atom(Atom { name: template.name.clone(), args }), edge, weak);
+    }
+
+    /// "A large dew scratch that large baja blast": whether one of its kind was said right before.
+    fn said_like(&self, name: &Name, edge: &Edge) -> bool {
+        let line = match self.entries.last().filter(|e| e.span.end == edge.start).map(|e| &e.what) {
+            Some(What::Line(line)) => Some(*line),
+            Some(What::Change { target, .. }) => target.line.filter(|l| self.entries.iter().any(|e| e.what == What::Line(*l))),
+            _ => None,
+        };
+        let kind = |n: &Name| self.ledger.kind_of(self.chart.knowledge, n);
+        line.is_some_and(|l| kind(name).is_some() && kind(&self.ledger.line_item(l)) == kind(name))
+    }
+
+    /// The only item there of the kind of one that is not.
+    fn like(&self, name: &Name) -> Option<Name> {
+        let kind = self.ledger.kind_of(self.chart.knowledge, name)?;
+        let of = |n: &Name| self.ledger.kind_of(self.chart.knowledge, n).as_ref() == Some(&kind);
+        let mut held = self.ledger.there().into_iter().filter(of);
+        held.next().filter(|_| held.next().is_none())
+    }
+
+    /// Whether an item goes in this turn.
+    fn goes(&self, item: &Name) -> bool {
+        let remove = self.chart.model.lines.as_ref().map_or("", |l| l.config.remove.as_str());
+        let of = |a: &Atom| *a.name == *remove && a.args.first().and_then(Term::as_name) == Some(item);
+        self.entries.iter().any(|e| matches!(&e.what, What::Atom(a) if of(a)))
     }
 
     pub(super) fn quantity(&mut self, template: &Template, edge: &Edge, pattern: &Phrasing, bound: &[(u8, Term)]) {
@@ -180,7 +216,11 @@ impl Resolver<'_, '_> {
             }
             return;
         }
-        // "Just the tacos" says which, not how many.
+        // "Just the tacos", "only the last one" say which, not how many.
+        if let Some(p) = np.as_ref().filter(|p| n.is_none() && p.place.is_some()) {
+            self.focus = Some(self.target(p, edge, &[]));
+            return;
+        }
         if n.is_none() && np.as_ref().is_some_and(|p| p.article == Article::Definite && p.plural) {
             return;
         }
@@ -268,6 +308,10 @@ impl Resolver<'_, '_> {
             None => template.args.get(1).cloned().and_then(|s| self.term(&s, edge, bound, items, false, &[])).and_then(|t| t.as_name().map(Name::from)),
         };
         let Some(new) = new else { return };
+        // "I asked for the steak quesadilla", of a Chicken Quesadilla that is there beside what was said last.
+        let hole = template.args.first() == Some(&Slot::Hole) && self.focus.is_none() && self.topic.is_none();
+        let kind = |n: &Name| self.ledger.kind_of(self.chart.knowledge, n);
+        let old = self.like(&new).filter(|_| hole && kind(&old) != kind(&new) && !self.ledger.holds(&new)).unwrap_or(old);
         if new == old {
             return;
         }
@@ -289,6 +333,12 @@ impl Resolver<'_, '_> {
         };
         let edge = self.chart.names.get(e).filter(|x| x.end == x.start + 1 && x.candidates.first().is_some_and(|c| c.score < 0.93))?;
         let word = &self.chart.tokens.get(edge.start)?.text;
+        // "A meal" is called a combo.
+        if let Some(called) = lines.config.composed_called.get(word) {
+            let composed = knowledge.pairs.keys().filter(|k| *k.0 == *lines.config.composed).map(|k| &k.1);
+            let mut all = composed.filter(|n| is_called(n, called) && holds(n));
+            return all.next().filter(|_| all.next().is_none()).cloned();
+        }
         let mut all = edge
             .candidates
             .iter()
@@ -328,8 +378,14 @@ impl Resolver<'_, '_> {
             Some(slot) => self.term(&slot, edge, bound, composed, false, &[]).and_then(|t| t.as_name().map(Name::from)),
         };
         let Some(combo) = combo else { return };
-        let Some(line) = self.ledger.combo_line(self.chart.knowledge, &combo) else { return };
         let np = template.args.get(1).and_then(|s| self.np(edge, s)).unwrap_or_default();
+        // "Never mind the box, just the crunchwrap".
+        if self.goes(&combo)
+            && let Picked::One(name) = self.pick(&np, items, 0.0)
+        {
+            return self.new_line(name, np.count.unwrap_or(1), &np.attributes, edge, pattern.weak);
+        }
+        let Some(line) = self.ledger.combo_line(self.chart.knowledge, &combo) else { return };
         let picked = match &np.head {
             // "Same again": what was picked last.
             Head::Left if template.args.get(1) == Some(&Slot::Hole) => {
@@ -388,6 +444,7 @@ impl Resolver<'_, '_> {
             }
             self.ledger.replaced(old, new)
         };
+        self.ledger.opens(self.chart.knowledge, new);
         for (sort, value) in np.iter().flat_map(|np| &np.attributes) {
             self.attribute(*sort, value, target.clone(), edge, weak);
         }
