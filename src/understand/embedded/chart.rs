@@ -100,6 +100,8 @@ pub struct Chart<'a> {
     signs: Vec<(u64, u64)>,
     /// Where classes end, as far as it was asked for.
     classes: FxHashMap<(u16, usize), Arc<[(usize, f32)]>>,
+    /// What fills a slot for names of some sorts at a token, as far as it was asked for.
+    named: FxHashMap<(u64, bool, usize), Arc<[Filling]>>,
 }
 
 const EDGE_COST: f32 = 0.5;
@@ -140,6 +142,7 @@ impl<'a> Chart<'a> {
             present,
             signs: vec![],
             classes: FxHashMap::default(),
+            named: FxHashMap::default(),
         };
         chart.find_signs();
         chart.find_values();
@@ -349,7 +352,7 @@ impl<'a> Chart<'a> {
                     let mut at = t.at;
                     let mut cost = 0.0;
                     loop {
-                        self.consume(step, &t, at, t.score - cost, &mut stack);
+                        self.consume(program, step, &t, at, t.score - cost, &mut stack);
                         if t.listing || t.at == start || at > t.at + 3 {
                             break;
                         }
@@ -368,30 +371,43 @@ impl<'a> Chart<'a> {
     }
 
     /// Goes on behind what a step reads at a token.
-    fn consume(&mut self, step: &Step, t: &Thread, at: usize, score: f32, stack: &mut Vec<Thread>) {
+    fn consume(&mut self, program: &Program, step: &Step, t: &Thread, at: usize, score: f32, stack: &mut Vec<Thread>) {
+        let signs = program.next.get(t.pc + 1).copied().unwrap_or(u64::MAX);
         match step {
             Step::Word(w) => {
                 if let Some(c) = self.tokens.get(at).and_then(|k| k.is(*w)) {
                     let value = self.word_value(at) * c;
+                    if signs != u64::MAX && signs & self.signs_at(at + 1, false) == 0 {
+                        return;
+                    }
                     stack.push(Thread { pc: t.pc + 1, at: at + 1, score: score + value, ..t.clone() });
                 }
             }
             Step::Class(c) => {
                 for (end, s) in self.class_ends(*c, at).iter() {
-                    stack.push(Thread { pc: t.pc + 1, at: *end, score: score + s, ..t.clone() });
+                    if signs == u64::MAX || signs & self.signs_at(*end, false) != 0 {
+                        stack.push(Thread { pc: t.pc + 1, at: *end, score: score + s, ..t.clone() });
+                    }
                 }
             }
             Step::Slot { var, fill, list } => {
-                for (end, s, bind) in self.fills(fill, at) {
-                    let mut binds = t.binds.clone();
-                    binds.push((*var, bind));
+                for (end, s, bind) in self.fills(fill, at).iter() {
+                    let (end, goes_on) = (*end, signs == u64::MAX || signs & self.signs_at(*end, false) != 0);
+                    if !goes_on && !*list {
+                        continue;
+                    }
+                    let mut binds = Vec::with_capacity(t.binds.len() + 2);
+                    binds.extend_from_slice(&t.binds);
+                    binds.push((*var, bind.clone()));
                     let next = Thread { pc: t.pc + 1, at: end, score: score + s, binds, listing: false };
                     if *list && next.binds.len() < 12 {
                         for (after, worth) in self.separators(end) {
                             stack.push(Thread { pc: t.pc, at: after, score: next.score + worth, listing: true, ..next.clone() });
                         }
                     }
-                    stack.push(next);
+                    if goes_on {
+                        stack.push(next);
+                    }
                 }
             }
             _ => {}

@@ -1,6 +1,8 @@
 //! What may fill a slot of a pattern: noun phrases, values, numbers, free words.
 
-use super::{Bind, Chart, Filling};
+use std::sync::Arc;
+
+use super::{Bind, Chart, Filling, NameEdge};
 use crate::link::Candidate;
 use crate::term::Term;
 use crate::understand::embedded::grammar::Fill;
@@ -9,7 +11,17 @@ use crate::understand::embedded::text::Kind;
 
 impl Chart<'_> {
     /// What fills a slot at a token.
-    pub(super) fn fills(&self, fill: &Fill, at: usize) -> Vec<Filling> {
+    pub(super) fn fills(&mut self, fill: &Fill, at: usize) -> Arc<[Filling]> {
+        let Fill::Name { mask, reference } = fill else { return self.found(fill, at).into() };
+        if let Some(known) = self.named.get(&(*mask, *reference, at)) {
+            return known.clone();
+        }
+        let found: Arc<[Filling]> = self.found(fill, at).into();
+        self.named.insert((*mask, *reference, at), found.clone());
+        found
+    }
+
+    fn found(&self, fill: &Fill, at: usize) -> Vec<Filling> {
         match fill {
             Fill::Name { mask, reference } => {
                 let list = self.phrases_at.get(at).cloned().unwrap_or_default();
@@ -20,12 +32,13 @@ impl Chart<'_> {
                         Head::Name(e) => self.names.get(*e).and_then(|edge| {
                             #[expect(clippy::cast_precision_loss, reason = "spans are short")]
                             let words = edge.said as f32;
-                            let noun_follows = if self.strange(np.end) { 0.7 } else { 0.0 };
+                            let items = self.model.lines.as_ref().map_or(0, |l| l.items);
+                            let half = self.half_named(edge, mask & items != 0);
+                            let noun_follows = if half { 1.8 } else if self.strange(np.end) { 0.7 } else { 0.0 };
                             let kind_of = np.end > edge.end;
                             // "The bean one" is a thing, hardly ever a part of one.
                             let thing = kind_of && np.article == Article::Definite && self.model.lines.as_ref().is_some_and(|l| mask & l.items == 0);
                             // The more so where something that is called so was spoken of or is there.
-                            let items = self.model.lines.as_ref().map_or(0, |l| l.items);
                             let known = |c: &Candidate| self.hints.contains_key(&c.name) && self.mask(c.name) & items != 0;
                             let part = if !thing { 0.0 } else if edge.candidates.iter().any(known) { 2.5 } else { 1.0 };
                             Some(np.extra_score + (words + 0.25 * (words - 1.0)) * self.fit(edge, *mask, kind_of)? - noun_follows - part)
@@ -76,6 +89,22 @@ impl Chart<'_> {
             }
             Fill::Free { strict } => self.free(at, *strict),
         }
+    }
+
+    /// Whether a word that says a name in part stands right before another name, and no name has both: "apple juice".
+    fn half_named(&self, edge: &NameEdge, item: bool) -> bool {
+        let at = |from: usize| self.names_at.get(from).into_iter().flatten().filter_map(|e| self.names.get(*e));
+        let in_part = |e: &NameEdge| e.end == e.start + 1 && e.candidates.iter().all(|c| c.score < 0.9);
+        let parts = |from: usize, to: &NameEdge| {
+            let other = |e: &NameEdge| e.candidates.iter().all(|c| to.candidates.iter().all(|o| o.name != c.name));
+            let ends = (0..from).flat_map(at).any(|e| e.end == from + 1);
+            let counts = self.model.numbers.whole(self.tokens, from).is_some();
+            let placed = self.tokens.get(from).is_some_and(|t| self.model.ordinals.contains_key(&t.id));
+            !ends && !placed && !counts && at(from).all(|e| in_part(e) && other(e)) && at(from).next().is_some()
+        };
+        let before = item && edge.start.checked_sub(1).is_some_and(|from| edge.end == edge.start + 1 && parts(from, edge));
+        let after = in_part(edge) && at(edge.start).all(|e| e.end <= edge.end) && at(edge.end).any(|e| e.end == edge.end + 1 && parts(edge.start, e));
+        before || after
     }
 
     /// Free names (`strict`: not of common words alone, and none that is known): up to seven words up to a mark or a word that ends names.

@@ -222,8 +222,10 @@ impl Resolver<'_, '_> {
                 {
                     return self.fill_all(c, &name, &Np { count, ..np.clone() }, edge, pattern.weak);
                 }
+                // "The bellgrande ones", right after they were ordered.
+                let said = matches!(np.head, Head::Name(e) if self.chart.names.get(e).is_some_and(|x| np.end > x.end)) && self.spoken_of().any(|s| *s == name);
                 let refers = definite
-                    && (changes_next || np.place.is_some() || np.part || np.which == Which::Both)
+                    && (changes_next || said || np.place.is_some() || np.part || np.which == Which::Both)
                     && self.ledger.holds(&name)
                     && !self.wanted_now(edge);
                 // "Large Pepsi" of a Pepsi that is there.

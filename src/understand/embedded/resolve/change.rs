@@ -67,7 +67,9 @@ impl Resolver<'_, '_> {
                                 self.ledger.select_in(line, np.count, several || np.count.is_none(), np.which == Which::Other)
                             }
                             _ => {
-                                let by_position = np.place.is_some() && self.ledger.number_of(&item) < np.place.unwrap_or(1).unsigned_abs() as usize;
+                                // Of a single thing none is the first.
+                                let there = self.ledger.number_of(&item);
+                                let by_position = np.place.is_some_and(|p| there < p.unsigned_abs() as usize || there == 1);
                                 if by_position {
                                     return self.ledger.select_position(np.place.unwrap_or(1));
                                 }

@@ -118,10 +118,17 @@ impl Resolver<'_, '_> {
                     }
                 }
             }
-            Head::Pronoun(_) | Head::Left => match self.told_of(np, mask).first() {
-                Some(name) => Some(Term::Str(name.clone())),
-                None => self.hole(mask, open, &[]),
-            },
+            Head::Pronoun(_) | Head::Left => {
+                // "The first one", of what is there.
+                let there = |s: &mut Self| {
+                    let item = np.place.map(|_| s.target(np, edge, &[])).and_then(|t| s.ledger.item(&t))?;
+                    (s.chart.knowledge.mask(&item) & mask != 0).then_some(Term::Str(item))
+                };
+                match self.told_of(np, mask).first() {
+                    Some(name) => Some(Term::Str(name.clone())),
+                    None => there(self).or_else(|| self.hole(mask, open, &[])),
+                }
+            }
         }
     }
 
