@@ -9,6 +9,7 @@ use super::grammar::Grammar;
 use super::scan::{Entity, NameIndex, read, tokens};
 use super::{Violation, collect, unsupported};
 use crate::render::{Render, Say, Tone};
+use crate::term::{Atom, Term};
 
 /// Signs of money; only the configured one may be said.
 const CURRENCIES: [char; 9] = ['$', '€', '£', '¥', '¢', '₹', '₽', '₩', '฿'];
@@ -37,7 +38,63 @@ pub struct Rows {
     /// What may stand beside such a name.
     #[serde(deserialize_with = "words_of")]
     pub beside: BTreeSet<String>,
+    /// Words of actions whose names go in no row with others': what somebody cannot have.
+    #[serde(deserialize_with = "words_of")]
+    pub apart: BTreeSet<String>,
+    /// Words of actions that take away what they name.
+    #[serde(deserialize_with = "words_of")]
+    pub away: BTreeSet<String>,
+    /// What stands before a word to which something was done: the removed onions.
+    #[serde(deserialize_with = "words_of")]
+    pub pointing: BTreeSet<String>,
+    /// What was done to it.
+    #[serde(deserialize_with = "words_of")]
+    pub done_to: BTreeSet<String>,
+    /// What may follow there all the same: the one removed from.
+    #[serde(deserialize_with = "words_of")]
+    pub after_done: BTreeSet<String>,
+    /// Who says what was done.
+    #[serde(deserialize_with = "words_of")]
+    pub doer: BTreeSet<String>,
+    /// What was done, as who did it says.
+    #[serde(deserialize_with = "words_of")]
+    pub did: BTreeSet<String>,
+    /// What makes a question of it at the end.
+    #[serde(deserialize_with = "words_of")]
+    pub tag: BTreeSet<String>,
+    /// Words for two, and words for several, of what was done.
+    #[serde(deserialize_with = "words_of")]
+    pub both: BTreeSet<String>,
+    #[serde(deserialize_with = "words_of")]
+    pub several: BTreeSet<String>,
+    /// Words of actions that say how many there are.
+    #[serde(deserialize_with = "words_of")]
+    pub counted: BTreeSet<String>,
+    /// Words of actions that change nothing.
+    #[serde(deserialize_with = "words_of")]
+    pub social: BTreeSet<String>,
+    /// Actions that ask.
+    #[serde(deserialize_with = "words_of")]
+    pub asking: BTreeSet<String>,
 }
+
+/// What is never said beside some actions, whatever words around it pass: no "no need to worry" beside a warning.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Never {
+    /// Words of these actions; of any if none is said.
+    #[serde(default, deserialize_with = "words_of")]
+    beside: BTreeSet<String>,
+    /// Words of actions beside which it may be said all the same.
+    #[serde(default, deserialize_with = "words_of")]
+    unless: BTreeSet<String>,
+    /// The phrases.
+    say: Vec<String>,
+}
+
+/// A comma, and the end of a line, where the words of a row are looked at.
+const COMMA: &str = "zzcomma";
+const LINE: &str = "zzline";
 
 impl Rows {
     pub fn extend(&mut self, more: Self) {
@@ -47,6 +104,19 @@ impl Rows {
         self.joining.extend(more.joining);
         self.likewise.extend(more.likewise);
         self.beside.extend(more.beside);
+        self.apart.extend(more.apart);
+        self.away.extend(more.away);
+        self.pointing.extend(more.pointing);
+        self.done_to.extend(more.done_to);
+        self.after_done.extend(more.after_done);
+        self.doer.extend(more.doer);
+        self.did.extend(more.did);
+        self.tag.extend(more.tag);
+        self.asking.extend(more.asking);
+        self.both.extend(more.both);
+        self.several.extend(more.several);
+        self.counted.extend(more.counted);
+        self.social.extend(more.social);
     }
 }
 
@@ -62,6 +132,8 @@ struct Held {
     names: BTreeSet<String>,
     denies: bool,
     refuses: bool,
+    /// The words of its form: `confirm order`.
+    kind: Vec<String>,
 }
 
 /// The actions of one reply.
@@ -89,7 +161,7 @@ impl Clauses {
             let plain = template.render(std::slice::from_ref(say), tone);
             all.extend(own.iter().cloned());
             let names = own.iter().map(|n| stems(n)).collect();
-            Held { names, denies: has(&plain, &grammar.denying), refuses: has(&plain, &grammar.refusing) }
+            Held { names, denies: has(&plain, &grammar.denying), refuses: has(&plain, &grammar.refusing), kind: form(&say.action) }
         });
         let held: Vec<Held> = held.collect();
         let foreign = CURRENCIES.into_iter().filter(|c| !currency.contains(*c)).collect();
@@ -138,10 +210,19 @@ impl Clauses {
             }
         }
         let near = || text.chars().take(60).collect();
-        if !self.rows_hold(text) {
+        if let Some(phrase) = self.never_said(text) {
+            return Err(Violation::Unsupported(phrase));
+        }
+        if self.tells_as_asked(text, &of) || self.tells_of_several(text, &of) {
+            return Err(Violation::Unsupported(near()));
+        }
+        if !self.rows_hold(text) || !self.rows_agree(text) {
             return Err(Violation::Negation(near()));
         }
-        if !of.is_empty() && of.iter().all(|h| h.denies) && !has(text, &self.grammar.refusing) {
+        // "No, the Pepsi is on your order": what answers first denies nothing behind its comma.
+        let behind_answer =
+            text.trim_start().split_once(',').filter(|(first, _)| has(first, &self.grammar.denying) && tokens(first).len() == 1).map_or(text, |x| x.1);
+        if !of.is_empty() && of.iter().all(|h| h.denies) && !has(behind_answer, &self.grammar.refusing) {
             return Err(Violation::Negation(near()));
         }
         let mut refused = behind;
@@ -202,11 +283,117 @@ impl Clauses {
         further.map(|(name, _)| self.about(name)).all(|of| of.is_empty() || of.iter().any(|h| h.denies || h.refuses))
     }
 
+    /// Whether names that stand in one row, with nothing but a joining word between, are told of alike: out of guacamole and beans.
+    fn rows_agree(&self, text: &str) -> bool {
+        let Rows { before, joining, apart, away, pointing, done_to, after_done, .. } = &self.grammar.rows;
+        let marked = text.replace(", ", &format!(" {COMMA} ")).replace('\n', &format!(" {LINE} "));
+        let all = tokens(&marked);
+        let word = |at: usize| all.get(at).map_or("", |t| t.word.as_str());
+        let done = |at: usize| pointing.contains(word(at)) && done_to.contains(word(at + 1)) && !word(at + 2).is_empty() && !after_done.contains(word(at + 2));
+        if (0..all.len()).any(done) {
+            return false;
+        }
+        let in_kind = |h: &Held, list: &BTreeSet<String>| h.kind.iter().any(|w| list.contains(w));
+        let gone = |h: &Held| h.denies || h.refuses || in_kind(h, away);
+        let mut last: Option<(usize, &str)> = None;
+        let mut at = 0;
+        while at < all.len() {
+            let Some((name, length)) = self.names.longest_at(all.get(at..).unwrap_or_default()) else {
+                at += 1;
+                continue;
+            };
+            if let Some((end, first)) = last {
+                let between: Vec<&str> = (end..at).map(word).collect();
+                let bare = |w: &&str| *w == COMMA || *w == LINE || joining.contains(*w) || before.contains(*w) || w.bytes().all(|b| b.is_ascii_digit());
+                let joins = between.iter().any(|w| *w == COMMA || *w == LINE || joining.contains(*w));
+                // "No lettuce, and a Pepsi" begins anew.
+                let anew = between.contains(&COMMA) && between.iter().any(|w| joining.contains(*w));
+                // "The Pepsi is off your order and one Soft Taco": nothing else is said of what comes last.
+                let tail = between.iter().rposition(|w| joining.contains(*w) || *w == COMMA).unwrap_or(between.len());
+                let ends = matches!(word(at + length), "" | COMMA | LINE) || joining.contains(word(at + length));
+                let elliptic = ends && !anew && tail < between.len() && between.get(tail..).unwrap_or_default().iter().all(bare);
+                if elliptic && !between.iter().all(bare) {
+                    let (one, other) = (self.about(first), self.about(name));
+                    if !one.is_empty() && !other.is_empty() && one.iter().all(|h| gone(h)) && !other.iter().any(|h| gone(h)) {
+                        return false;
+                    }
+                }
+                if joins && !anew && between.iter().all(bare) {
+                    let (one, other) = (self.about(first), self.about(name));
+                    let alike = |a: &&Held, b: &&Held| a.kind == b.kind || gone(a) == gone(b) && !in_kind(a, apart) && !in_kind(b, apart);
+                    if !one.is_empty() && !other.is_empty() && !one.iter().any(|a| other.iter().any(|b| alike(a, b))) {
+                        return false;
+                    }
+                }
+            }
+            last = Some((at + length, name));
+            at += length;
+        }
+        true
+    }
+
+    /// Whether something is told of several that was done to one: two tacos, with beans on them.
+    fn tells_of_several(&self, text: &str, of: &[&Held]) -> bool {
+        let Rows { both, several, counted, .. } = &self.grammar.rows;
+        let words = tokens(text);
+        let says = |list: &BTreeSet<String>| words.iter().any(|t| list.contains(&t.word));
+        let times = |h: &Held| self.held.iter().filter(|o| o.kind == h.kind).count();
+        if says(both) && !self.held.iter().any(|h| times(h) > 1) {
+            return true;
+        }
+        let number = |s: &Say| s.input.iter().flat_map(|a| &a.args).any(|t| t.as_int().is_some_and(|n| n > 1));
+        let items = |h: &Held| h.kind.iter().any(|w| counted.contains(w));
+        let many = self.says.iter().zip(&self.held).any(|(s, h)| items(h) && number(s));
+        let single = |h: &Held| h.kind.len() > 1 && h.kind.first().is_some_and(|k| k == "confirm") && !items(h) && times(h) == 1;
+        let told = of.iter().any(|h| single(h))
+            || of.iter().all(|h| items(h)) && self.held.iter().any(|h| h.names.is_empty() && single(h) && !has_any(&h.kind, &self.grammar.rows.social));
+        many && says(several) && told
+    }
+
+    /// A phrase of the text that is never said beside one of the actions.
+    fn never_said(&self, text: &str) -> Option<String> {
+        let held = |words: &BTreeSet<String>| self.held.iter().any(|h| h.kind.iter().any(|w| words.contains(w)));
+        let mut holds = self.grammar.never.iter().filter(|n| (n.beside.is_empty() || held(&n.beside)) && !held(&n.unless)).peekable();
+        holds.peek()?;
+        let said = tokens(text).iter().fold(String::from(" "), |said, t| said + &t.word + " ");
+        holds.flat_map(|n| &n.say).find(|phrase| said.contains(&format!(" {phrase} "))).cloned()
+    }
+
+    /// Whether a question tells as done what is only asked: I removed the Pepsi, okay?
+    fn tells_as_asked(&self, text: &str, of: &[&Held]) -> bool {
+        let Rows { doer, did, tag, asking, .. } = &self.grammar.rows;
+        let Some((told, end)) = text.trim_end().strip_suffix('?').and_then(|t| t.rsplit_once(',')) else { return false };
+        let (words, tail) = (tokens(told), tokens(end));
+        let tagged = !tail.is_empty() && tail.iter().all(|t| tag.contains(&t.word));
+        let says_did = words.windows(3).any(|w| {
+            let [a, b, c] = w else { return false };
+            doer.contains(&a.word) && (did.contains(&b.word) || did.contains(&c.word))
+        });
+        let asks = |h: &Held| h.kind.first().is_some_and(|k| asking.contains(k));
+        let only_asked =
+            if of.is_empty() { !self.held.iter().any(|h| !asks(h) && !h.names.is_empty()) && self.held.iter().any(asks) } else { of.iter().all(|h| asks(h)) };
+        tagged && says_did && only_asked
+    }
+
     /// The actions that hold a name of the text.
     fn about(&self, text: &str) -> Vec<&Held> {
         let named: BTreeSet<String> = read(text, &self.names).iter().filter_map(|e| if let Entity::Name(n) = e { Some(stems(n)) } else { None }).collect();
         self.held.iter().filter(|h| h.names.intersection(&named).next().is_some()).collect()
     }
+}
+
+fn has_any(words: &[String], list: &BTreeSet<String>) -> bool {
+    words.iter().any(|w| list.contains(w))
+}
+
+/// The words of an action's form.
+fn form(action: &Atom) -> Vec<String> {
+    let of = |t: &Term| match t {
+        Term::Const(c) => Some(c.to_string()),
+        Term::Fun(f, _) => Some(f.to_string()),
+        Term::Int(_) | Term::Str(_) => None,
+    };
+    std::iter::once(action.name.to_string()).chain(action.args.iter().filter_map(of)).collect()
 }
 
 fn amount_in(amount: &Entity) -> String {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 
 use super::alike::{ASSENTS, Alike, Filling, REGRETS};
-use super::clauses::{Rows, words_of};
+use super::clauses::{Never, Rows, words_of};
 use super::names::{heads, named, names_of, parts_of};
 use super::phrase::{Fill, Form, Part, Piece, Shape, Slot, among, phrase};
 use super::scan::NameIndex;
@@ -35,6 +35,9 @@ struct File {
     /// Rows of names that are denied, or taken away, together.
     #[serde(default)]
     rows: Rows,
+    /// What is never said beside certain actions.
+    #[serde(default)]
+    never: Vec<Never>,
     /// Actions whose first variable only counts: equal ones are one thing said so many times.
     #[serde(default)]
     merge: Vec<String>,
@@ -132,6 +135,8 @@ pub struct Grammar {
     pub refusing: BTreeSet<String>,
     /// How far they reach.
     pub rows: Rows,
+    /// What is never said beside certain actions.
+    pub never: Vec<Never>,
 }
 
 impl Grammar {
@@ -144,7 +149,7 @@ impl Grammar {
             match serde_saphyr::from_str::<File>(&source.text) {
                 Err(e) => {
                     let at = e.location().map_or(0..0, |l| crate::ontology::parse::line_span(&source.text, l.line(), l.column()));
-                    let help = "the file must be YAML with the keys denying, refusing, rows, merge, words and rules";
+                    let help = "the file must be YAML with the keys denying, refusing, rows, never, merge, words and rules";
                     found.push(Diagnostic::error("T011", source.origin(at), e.without_snippet().to_string()).help(help));
                 }
                 Ok(file) => {
@@ -154,6 +159,7 @@ impl Grammar {
                     grammar.refusing.extend(file.refusing.into_iter().chain(file.denying.iter().cloned()));
                     grammar.denying.extend(file.denying);
                     grammar.rows.extend(file.rows);
+                    grammar.never.extend(file.never);
                     let mut wrong = |text: &str, problem: String| {
                         let at = source.text.find(text).map_or(0..0, |s| s..s + text.len());
                         found.push(

@@ -435,6 +435,13 @@ impl Ledger {
         self.instances.iter().enumerate().filter(|(_, i)| by(&i.changes)).map(|(id, i)| (id, i.item.clone())).collect()
     }
 
+    /// The instances of the same item that are not among some.
+    pub fn others(&self, of: &Target) -> Target {
+        let Some(item) = self.item(of) else { return Target::default() };
+        let ids = self.all_of(&item).into_iter().filter(|id| !of.ids.contains(id)).collect();
+        self.these(ids, item)
+    }
+
     /// Some instances of an item, told by their places if there are more of it.
     pub fn these(&self, ids: Vec<usize>, item: Name) -> Target {
         Target { placed: self.number_of(&item) > ids.len(), ids, item: Some(item), ..Target::default() }

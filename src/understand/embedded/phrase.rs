@@ -144,6 +144,11 @@ impl Phrases<'_, '_> {
     }
 
     fn article(&self, np: Np, at: usize, out: &mut Vec<Np>) {
+        // "One of them Mexican Pizzas", "both them burritos".
+        let named = |at: usize| self.chart.names_at.get(at).is_some_and(|n| !n.is_empty()) || self.chart.values_at.get(at).is_some_and(|v| !v.is_empty());
+        if self.is("plural_pronoun", at) && (np.part || np.which != Which::Unsaid) && named(at + 1) {
+            self.place(Np { extra_score: np.extra_score + 0.7, ..np.clone() }, at + 1, out);
+        }
         let number = self.chart.model.numbers.whole(self.chart.tokens, at).is_some();
         if self.is("another", at) {
             self.place(Np { which: Which::Another, article: Article::Indefinite, extra_score: np.extra_score + 0.9, ..np.clone() }, at + 1, out);
@@ -316,7 +321,9 @@ impl Phrases<'_, '_> {
             } else {
                 Head::Left
             };
-            let with = usize::from(self.is("name_with", at + 1) && np.article == Article::Definite);
+            // "The first one with onions" says what is to be done with it, "the one with onions" which is meant.
+            let told = np.article == Article::Definite && np.place.is_none() && np.which == Which::Unsaid;
+            let with = usize::from(self.is("name_with", at + 1) && told);
             let from = at + 2 + usize::from(self.is("definite", at + 2));
             for &e in self.chart.names_at.get(from).into_iter().flatten().filter(|_| with == 1) {
                 if let Some(edge) = self.chart.names.get(e) {

@@ -3,6 +3,7 @@
 mod add;
 mod change;
 mod compose;
+mod correct;
 mod meant;
 mod take;
 
@@ -207,7 +208,9 @@ impl<'c, 'a> Resolver<'c, 'a> {
                 let unread = self.entries.last().is_none_or(|e| self.content_between(e.span.end, edge.start));
                 self.again |= self.entries.is_empty();
                 self.insists |= (edge.start..edge.end).any(|i| self.chart.is_word("insists", i));
-                self.correcting = (!unread).then(|| self.entries.len().wrapping_sub(1));
+                // A "no" before it says nothing by itself.
+                let said = self.entries.iter().rposition(|e| e.weak == 0).or(self.entries.len().checked_sub(1));
+                self.correcting = said.filter(|_| !unread);
                 return;
             }
             Some(Does::Focus) => {
@@ -349,7 +352,8 @@ impl<'c, 'a> Resolver<'c, 'a> {
             && let What::Atom(old) = &e.what
             && old.name == atom.name
             && old.args.len() == atom.args.len()
-            && atom.args.len() > 1
+            && !atom.args.is_empty()
+            && !self.chart.tokens.get(edge.end).is_some_and(|t| self.chart.model.phrase.has("besides", t.id))
             && old.args.iter().zip(&atom.args).filter(|(a, b)| a != b).count() == 1
         {
             e.what = What::Atom(atom);

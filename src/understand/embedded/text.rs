@@ -273,13 +273,16 @@ pub fn tokens(text: &str, words: &Words, respell: &Respell, is_name_word: &dyn F
         }
         for w in opened {
             let w = if words.id(&w) == UNKNOWN { shortened(&w, words).unwrap_or(w) } else { w };
+            // "Guacs back".
+            let single = w.strip_suffix('s').filter(|one| one.len() > 3 && words.id(&w) == UNKNOWN && is_name_word(words.id(one))).map(str::to_owned);
+            let w = single.unwrap_or(w);
             if let Some(previous) = out.last_mut()
                 && previous.kind == Kind::Word
                 && previous.range.end != range.end
             {
                 let joined = format!("{}{w}", previous.text);
                 let id = words.id(&joined);
-                let both_unknown = previous.id == UNKNOWN || words.id(&w) == UNKNOWN || !is_name_word(words.id(&w));
+                let both_unknown = previous.id == UNKNOWN || words.id(&w) == UNKNOWN || !is_name_word(words.id(&w)) || !is_name_word(previous.id);
                 if id != UNKNOWN && is_name_word(id) && both_unknown && joined.len() > 6 {
                     previous.plural = is_plural(&joined);
                     previous.text = joined;

@@ -34,13 +34,25 @@ impl Chart<'_> {
                             let words = edge.said as f32;
                             let items = self.model.lines.as_ref().map_or(0, |l| l.items);
                             let half = self.half_named(edge, mask & items != 0);
-                            let noun_follows = if half { 1.8 } else if self.strange(np.end) { 0.7 } else { 0.0 };
+                            let noun_follows = if half {
+                                1.8
+                            } else if self.strange(np.end) {
+                                0.7
+                            } else {
+                                0.0
+                            };
                             let kind_of = np.end > edge.end;
                             // "The bean one" is a thing, hardly ever a part of one.
                             let thing = kind_of && np.article == Article::Definite && self.model.lines.as_ref().is_some_and(|l| mask & l.items == 0);
                             // The more so where something that is called so was spoken of or is there.
                             let known = |c: &Candidate| self.hints.contains_key(&c.name) && self.mask(c.name) & items != 0;
-                            let part = if !thing { 0.0 } else if edge.candidates.iter().any(known) { 2.5 } else { 1.0 };
+                            let part = if !thing {
+                                0.0
+                            } else if edge.candidates.iter().any(known) {
+                                2.5
+                            } else {
+                                1.0
+                            };
                             Some(np.extra_score + (words + 0.25 * (words - 1.0)) * self.fit(edge, *mask, kind_of)? - noun_follows - part)
                         }),
                         // A number right before a name is that name's.

@@ -125,6 +125,15 @@ impl Embedded {
         if lost > 0 || (second.out.is_empty() && second.unsure.is_empty()) {
             return None;
         }
+        // What says two values of one thing, or of an act less than the patterns heard, was not meant.
+        let said_so: Vec<&Atom> = second.out.iter().map(|o| &o.0).collect();
+        let two = |a: &Atom, b: &Atom| a.name == b.name && a.args.len() > 2 && a.args.split_last().map(|x| x.1) == b.args.split_last().map(|x| x.1);
+        let values = |a: &Atom| matches!(a.args.last(), Some(Term::Int(_)));
+        let less = |a: &Atom, b: &Atom| a.name == b.name && a.args.len() < b.args.len() && b.args.starts_with(&a.args);
+        let torn = said_so.iter().enumerate().any(|(i, a)| values(a) && said_so.iter().skip(i + 1).any(|b| *a != *b && values(b) && two(a, b)));
+        if torn || said_so.iter().any(|a| heard.predicates.iter().any(|b| less(a, b) && !said_so.contains(&b))) {
+            return None;
+        }
         let mut out = Heard { by: heard.by, confidence: f64::from(second.name_score * exp(ours / 2.0)).clamp(0.0, 1.0), ..Heard::default() };
         out.unsure = second.unsure;
         let read = |i: usize| said.iter().any(|m| (m.start..m.end).contains(&i));

@@ -107,21 +107,6 @@ impl Resolver<'_, '_> {
         false
     }
 
-    /// A correction by the part alone: "onions, no wait, beans".
-    fn correct_part(&mut self, np: &Np) -> bool {
-        let Some(at) = self.correcting.take() else { return false };
-        let mask = self.part_mask();
-        let Picked::One(part) = self.pick(np, mask, 0.0) else { return false };
-        let Some(Entry { what: What::Change { rest, .. }, .. }) = self.entries.get_mut(at) else { return false };
-        match rest.iter_mut().rev().find(|t| matches!(t, Term::Str(_))) {
-            Some(slot) => {
-                *slot = Term::Str(part);
-                true
-            }
-            None => false,
-        }
-    }
-
     #[expect(clippy::too_many_arguments, reason = "one step of a long decision")]
     pub(super) fn add_named(&mut self, np: &Np, np_index: usize, said_count: Option<i64>, items: u64, edge: &Edge, pattern: &Phrasing, changes_next: bool) {
         let definite = np.article == Article::Definite || matches!(np.which, Which::Both | Which::All | Which::Other) || np.place.is_some() || np.part;
@@ -186,6 +171,9 @@ impl Resolver<'_, '_> {
                 if self.correct(&name, np, edge) {
                     return;
                 }
+                if self.completes(&name, np, edge) {
+                    return;
+                }
                 if let Some(line) = self.said_anew(&name, np, edge) {
                     let target = self.recount(line, count.unwrap_or_else(|| self.ledger.count(line)));
                     for (sort, value) in &np.attributes {
@@ -247,60 +235,9 @@ impl Resolver<'_, '_> {
         }
     }
 
-    /// The last item of the last turn, where words correct what was heard in it.
-    fn corrected(&self, edge: &Edge) -> Option<&Name> {
-        let joint = self.follows("joint", edge);
-        let spoken_of = |a: &'_ &Atom| matches!(a.args.last(), Some(Term::Str(s)) if self.ledger.holds(s) && self.ledger.new_line_of(s).is_none());
-        let last = self.context.last_actions.iter().rfind(spoken_of).filter(|_| self.again && !(joint && self.entries.is_empty()))?;
-        if let Some(Term::Str(item)) = last.args.last() { Some(item) } else { None }
-    }
-
-    /// Whether an item of the last turn is asked for anew, in its place: "no wait, one soft taco".
-    fn says_again(&self, name: &Name, edge: &Edge) -> bool {
-        self.corrected(edge).is_some_and(|last| last == name)
-    }
-
-    /// What an item takes the place of that was misheard or misspoken in the last turn: "sorry, I meant a Diet Pepsi".
-    fn meant_instead(&self, name: &Name, edge: &Edge) -> Option<Name> {
-        let kind = |n: &Name| self.ledger.kind_of(self.chart.knowledge, n);
-        let alike = |last: &&Name| kind(last).is_some() && kind(last) == kind(name);
-        let bare = self.entries.is_empty() && !self.wanted && self.wishes.is_empty() && !self.ledger.holds(name);
-        let last = self.corrected(edge).filter(|_| bare)?;
-        // "I said crunchy tacos": of what was said before, the only thing of the kind.
-        let held = || self.ledger.there().into_iter().filter(|n| kind(n).is_some() && kind(n) == kind(name));
-        let only = || held().next().filter(|_| self.insists && held().count() == 1);
-        Some(last).filter(alike).cloned().or_else(only)
-    }
-
     fn set_number(&mut self, item: Name, n: i64, edge: &Edge, weak: u8) {
         let quantity = self.chart.model.lines.as_ref().map_or("", |l| l.config.quantity.as_str());
         self.push(What::Atom(Atom { name: quantity.into(), args: vec![Term::Str(item), Term::Int(to_i32(n))] }), edge, weak);
-    }
-
-    /// "A steak bowl, actually a chicken bowl": a word that revises, before another of the kind that was said last.
-    fn revise(&mut self, np: &Np, edge: &Edge) {
-        let Some(at) = self.entries.iter().rposition(|e| e.weak < 2) else { return };
-        let Some(Entry { what: What::Line(line), span, .. }) = self.entries.get(at) else { return };
-        let Head::Name(e) = np.head else { return };
-        let between = self.chart.tokens.get(span.end..edge.start.max(np.start)).unwrap_or(&[]);
-        let has = |kind: &str| between.iter().any(|t| self.chart.model.phrase.has(kind, t.id));
-        let kind = self.ledger.kind_of(self.chart.knowledge, &self.ledger.line_item(*line));
-        let named = self.chart.names.get(e).and_then(|e| self.chart.name(e.candidates.first()?.name));
-        let alike = kind.is_some() && named.is_some_and(|n| self.ledger.kind_of(self.chart.knowledge, &n) == kind);
-        if self.correcting.is_none() && alike && has("revises") && !has("list") {
-            self.correcting = Some(at);
-        }
-    }
-
-    /// Of what the words may name the one of the kind of a line that is corrected: "the steak bowl, no, the chicken one".
-    fn same_kind_instead(&self, np: &Np, items: u64) -> Option<Name> {
-        let What::Line(line) = self.entries.get(self.correcting?)?.what else { return None };
-        let kind = self.ledger.kind_of(self.chart.knowledge, &self.ledger.line_item(line))?;
-        let Head::Name(e) = np.head else { return None };
-        let candidates = self.chart.names.get(e)?.candidates.iter().filter(|c| self.chart.mask(c.name) & items != 0);
-        let mut of_kind = candidates.filter_map(|c| self.chart.name(c.name)).filter(|n| self.ledger.kind_of(self.chart.knowledge, n).as_ref() == Some(&kind));
-        let only = of_kind.next()?;
-        of_kind.next().is_none().then_some(only)
     }
 
     /// Whether the words name something of another sort much better.
@@ -345,60 +282,6 @@ impl Resolver<'_, '_> {
         self.narrowed(np, &choices).or_else(called).filter(|_| matches!(np.which, Which::Unsaid | Which::Both | Which::All))
     }
 
-    /// "cheesy, I mean": a bare partial name of what was just named adds nothing.
-    pub(super) fn restates(&mut self, np: &Np, name: &Name, edge: &Edge) -> bool {
-        let Head::Name(e) = np.head else { return false };
-        let partial = self.chart.names.get(e).is_some_and(|x| x.candidates.first().is_some_and(|c| c.score < 0.9));
-        let bare = np.count.is_none() && np.article != Article::Indefinite && np.which == Which::Unsaid && np.attributes.is_empty();
-        partial && bare && self.last_name_end > 0 && edge.start <= self.last_name_end + 2 && self.topic.as_ref() == Some(name)
-    }
-
-    /// Applies a correction to the entry before it. True if the new item was absorbed.
-    pub(super) fn correct(&mut self, name: &Name, np: &Np, edge: &Edge) -> bool {
-        let Some(at) = self.correcting.take() else { return false };
-        let Some(mut entry) = self.entries.get(at).cloned() else { return false };
-        // A new line that was changed at once: the line is what is corrected, and what is said anew of it counts.
-        if let What::Change { target, .. } = &entry.what
-            && let Some(line) = target.line
-            && self.entries.iter().any(|e| e.what == What::Line(line))
-        {
-            if !np.attributes.is_empty() {
-                for e in &mut self.entries {
-                    if matches!(&e.what, What::Change { target, .. } if target.line == Some(line)) {
-                        e.what = What::Gone;
-                    }
-                }
-            }
-            entry.what = What::Line(line);
-        }
-        match entry.what {
-            What::Line(line) => {
-                let count = np.count.unwrap_or_else(|| self.ledger.count(line));
-                self.ledger.rename(line, name, count);
-                let target = self.ledger.line_target(line);
-                for (sort, value) in &np.attributes {
-                    self.attribute(*sort, value, target.clone(), edge, entry.weak);
-                }
-                self.focus = Some(target);
-                self.topic = Some(name.clone());
-                self.last_name_end = edge.end;
-            }
-            What::Atom(mut atom) => {
-                let Some(slot) = atom.args.iter_mut().rev().find(|a| matches!(a, Term::Str(_))) else { return false };
-                *slot = Term::Str(name.clone());
-                self.topic = Some(name.clone());
-                if let Some(e) = self.entries.get_mut(at) {
-                    e.what = What::Atom(atom);
-                }
-            }
-            _ => return false,
-        }
-        if let Some(e) = self.entries.get_mut(at) {
-            e.span.end = e.span.end.max(edge.end);
-        }
-        true
-    }
-
     pub(super) fn is_change(&self, edge: &Edge) -> bool {
         let change = self.chart.model.lines.as_ref().map_or("", |l| l.config.change.as_str());
         self.grammar.patterns.get(edge.pattern).is_some_and(|p| p.means.iter().any(|t| &*t.name == change) || p.does == Some(Does::Focus))
@@ -415,6 +298,22 @@ impl Resolver<'_, '_> {
             edge.start > self.read_to && edge.start.checked_sub(1).is_some_and(|i| self.chart.skip_cost(i) > 0.0) && matches!(np.head, Head::Pronoun(_));
         if dangling && pattern.bare {
             return;
+        }
+        // "Make one of the burritos without cheese, the second one".
+        let ends = self.chart.tokens.get(edge.end).is_none_or(|t| t.punct().is_some());
+        let names_place = ends && np.place.is_some() && np.attributes.is_empty() && !changes_next;
+        if let Some(Entry { what: What::Change { target, rest }, span, .. }) =
+            self.entries.last().filter(|e| names_place && !self.content_between(e.span.end, edge.start))
+            && !(span.end..edge.start).any(|i| self.chart.is_word("list", i))
+            && let (false, Some(item), rest) = (target.placed, target.item.clone(), rest.clone())
+        {
+            let placed = self.ledger.select(&item, np.place, None, false, false);
+            if !placed.ids.is_empty() {
+                self.entries.retain(|e| !matches!(&e.what, What::Change { target, rest: r } if target.item.as_ref() == Some(&item) && *r == rest));
+                self.push(What::Change { target: placed.clone(), rest }, edge, pattern.weak);
+                self.focus = Some(placed);
+                return;
+            }
         }
         let said_lines = self.ledger.has_new();
         if np.which == Which::Another {
@@ -504,14 +403,6 @@ impl Resolver<'_, '_> {
             }
         }
         target
-    }
-
-    /// The line of this turn that is said anew, where a word of doubt stands between: "four bean burritos, hold on, five bean burritos".
-    fn said_anew(&self, name: &Name, np: &Np, edge: &Edge) -> Option<usize> {
-        let line = self.ledger.new_line_of(name).filter(|_| np.which == Which::Unsaid && !self.follows("list", edge))?;
-        let end = self.entries.iter().rev().find(|e| e.what == What::Line(line))?.span.end;
-        let doubts = |i: usize| ["corrects", "revises", "hesitates"].iter().any(|kind| self.chart.is_word(kind, i));
-        (end..edge.start).any(|i| doubts(i) && !self.entries.iter().any(|e| e.span.contains(&i))).then_some(line)
     }
 
     pub(super) fn new_line(&mut self, item: Name, count: i64, attributes: &[(u16, Name)], edge: &Edge, weak: u8) {

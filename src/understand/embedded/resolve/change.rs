@@ -22,6 +22,11 @@ impl Resolver<'_, '_> {
         if let Some(target) = self.told_apart(np) {
             return target;
         }
+        // "The first one with onions and the other one with tomatoes".
+        if let Some(others) = self.focus.as_ref().filter(|f| np.which == Which::Other && f.placed).map(|f| self.ledger.others(f)).filter(|o| !o.ids.is_empty())
+        {
+            return others;
+        }
         let changed = self.chart.model.lines.as_ref().map_or(u64::MAX, |l| l.changed | l.items);
         let several = np.plural || matches!(np.which, Which::Both | Which::All);
         match &np.head {

@@ -190,7 +190,10 @@ impl Resolver<'_, '_> {
 
     pub(super) fn be_unsure(&mut self, np: &Np, candidates: Vec<Name>) {
         let said = self.chart.tokens.get(np.start..np.end).into_iter().flatten().map(|t| t.text.as_str()).collect::<Vec<_>>().join(" ");
-        self.unsure.push((self.head_of(np), Unsure { said, candidates, readings: vec![] }));
+        let head = self.head_of(np);
+        if self.unsure.iter().all(|u| u.0 != head) {
+            self.unsure.push((head, Unsure { said, candidates, readings: vec![] }));
+        }
     }
 
     /// The tokens of a phrase that name something, without article, number and attributes.

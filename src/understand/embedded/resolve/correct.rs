@@ -1,0 +1,162 @@
+//! What is said once more, otherwise: corrections, names that are completed, numbers that are put right.
+
+use super::{Entry, Picked, Resolver, What};
+use crate::term::{Atom, Name, Term};
+use crate::understand::embedded::chart::Edge;
+use crate::understand::embedded::phrase::{Article, Head, Np, Which};
+
+impl Resolver<'_, '_> {
+    /// A correction by the part alone: "onions, no wait, beans".
+    pub(super) fn correct_part(&mut self, np: &Np) -> bool {
+        let Some(at) = self.correcting.take() else { return false };
+        let mask = self.part_mask();
+        let Picked::One(part) = self.pick(np, mask, 0.0) else { return false };
+        let Some(Entry { what: What::Change { rest, .. }, .. }) = self.entries.get_mut(at) else { return false };
+        match rest.iter_mut().rev().find(|t| matches!(t, Term::Str(_))) {
+            Some(slot) => {
+                *slot = Term::Str(part);
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// The last item of the last turn, where words correct what was heard in it.
+    pub(super) fn corrected(&self, edge: &Edge) -> Option<&Name> {
+        let joint = self.follows("joint", edge);
+        let spoken_of = |a: &'_ &Atom| matches!(a.args.last(), Some(Term::Str(s)) if self.ledger.holds(s) && self.ledger.new_line_of(s).is_none());
+        let last = self.context.last_actions.iter().rfind(spoken_of).filter(|_| self.again && !(joint && self.entries.is_empty()))?;
+        if let Some(Term::Str(item)) = last.args.last() { Some(item) } else { None }
+    }
+
+    /// Whether an item of the last turn is asked for anew, in its place: "no wait, one soft taco".
+    pub(super) fn says_again(&self, name: &Name, edge: &Edge) -> bool {
+        self.corrected(edge).is_some_and(|last| last == name)
+    }
+
+    /// What an item takes the place of that was misheard or misspoken in the last turn: "sorry, I meant a Diet Pepsi".
+    pub(super) fn meant_instead(&self, name: &Name, edge: &Edge) -> Option<Name> {
+        let kind = |n: &Name| self.ledger.kind_of(self.chart.knowledge, n);
+        let alike = |last: &&Name| kind(last).is_some() && kind(last) == kind(name);
+        let bare = self.entries.is_empty() && !self.wanted && self.wishes.is_empty() && !self.ledger.holds(name);
+        let last = self.corrected(edge).filter(|_| bare)?;
+        // "I said crunchy tacos": of what was said before, the only thing of the kind.
+        let held = || self.ledger.there().into_iter().filter(|n| kind(n).is_some() && kind(n) == kind(name));
+        let only = || held().next().filter(|_| self.insists && held().count() == 1);
+        Some(last).filter(alike).cloned().or_else(only)
+    }
+
+    /// "A steak bowl, actually a chicken bowl": a word that revises, before another of the kind that was said last.
+    pub(super) fn revise(&mut self, np: &Np, edge: &Edge) {
+        let Some(at) = self.entries.iter().rposition(|e| e.weak < 2) else { return };
+        let Some(Entry { what: What::Line(line), span, .. }) = self.entries.get(at) else { return };
+        let Head::Name(e) = np.head else { return };
+        let between = self.chart.tokens.get(span.end..edge.start.max(np.start)).unwrap_or(&[]);
+        let has = |kind: &str| between.iter().any(|t| self.chart.model.phrase.has(kind, t.id));
+        let kind = self.ledger.kind_of(self.chart.knowledge, &self.ledger.line_item(*line));
+        let named = self.chart.names.get(e).and_then(|e| self.chart.name(e.candidates.first()?.name));
+        let alike = kind.is_some() && named.is_some_and(|n| self.ledger.kind_of(self.chart.knowledge, &n) == kind);
+        // "The chicken bowl. No, wait a moment. The veggie bowl": a "no" that stands by itself.
+        let marks = |i: usize| self.chart.tokens.get(i).is_none_or(|t| t.punct().is_some());
+        let refuses = |i: usize| {
+            let no = self.chart.is_word("corrects", i) && self.chart.is_word("negation", i) && !self.entries.iter().any(|e| e.span.contains(&i));
+            no && marks(i.wrapping_sub(1)) && (marks(i + 1) || self.chart.is_word("corrects", i + 1))
+        };
+        if self.correcting.is_none() && alike && (has("revises") || (span.end..edge.start).any(refuses)) && !has("list") {
+            self.correcting = Some(at);
+        }
+    }
+
+    /// "Pepsi. Diet.": the word that makes another name of the one said right before. True if the name became that.
+    pub(super) fn completes(&mut self, name: &Name, np: &Np, edge: &Edge) -> bool {
+        let bare = np.article == Article::None && np.count.is_none() && np.which == Which::Unsaid && np.end == np.start + 1;
+        let Some(Entry { what: What::Line(line), span, .. }) = self.entries.last().filter(|_| bare) else { return false };
+        let line = *line;
+        let close = span.end < edge.start && (span.end..edge.start).all(|i| self.chart.tokens.get(i).is_some_and(|t| t.punct().is_some()));
+        let before = self.ledger.line_item(line);
+        let word = self.chart.tokens.get(np.start).map(|t| t.text.clone()).unwrap_or_default();
+        let has = |w: &str| before.split_whitespace().any(|x| x.eq_ignore_ascii_case(w));
+        let grows = name.split_whitespace().all(|w| has(w) || w.eq_ignore_ascii_case(&word)) && before.split_whitespace().all(|w| name.contains(w));
+        if !close || !grows || *name == before {
+            return false;
+        }
+        let count = self.ledger.count(line);
+        self.ledger.rename(line, name, count);
+        (self.topic, self.last_name_end, self.focus) = (Some(name.clone()), edge.end, Some(self.ledger.line_target(line)));
+        self.absorbed += 1;
+        true
+    }
+
+    /// Of what the words may name the one of the kind of a line that is corrected: "the steak bowl, no, the chicken one".
+    pub(super) fn same_kind_instead(&self, np: &Np, items: u64) -> Option<Name> {
+        let What::Line(line) = self.entries.get(self.correcting?)?.what else { return None };
+        let kind = self.ledger.kind_of(self.chart.knowledge, &self.ledger.line_item(line))?;
+        let Head::Name(e) = np.head else { return None };
+        let candidates = self.chart.names.get(e)?.candidates.iter().filter(|c| self.chart.mask(c.name) & items != 0);
+        let mut of_kind = candidates.filter_map(|c| self.chart.name(c.name)).filter(|n| self.ledger.kind_of(self.chart.knowledge, n).as_ref() == Some(&kind));
+        let only = of_kind.next()?;
+        of_kind.next().is_none().then_some(only)
+    }
+
+    /// "cheesy, I mean": a bare partial name of what was just named adds nothing.
+    pub(super) fn restates(&mut self, np: &Np, name: &Name, edge: &Edge) -> bool {
+        let Head::Name(e) = np.head else { return false };
+        let partial = self.chart.names.get(e).is_some_and(|x| x.candidates.first().is_some_and(|c| c.score < 0.9));
+        let bare = np.count.is_none() && np.article != Article::Indefinite && np.which == Which::Unsaid && np.attributes.is_empty();
+        partial && bare && self.last_name_end > 0 && edge.start <= self.last_name_end + 2 && self.topic.as_ref() == Some(name)
+    }
+
+    /// Applies a correction to the entry before it. True if the new item was absorbed.
+    pub(super) fn correct(&mut self, name: &Name, np: &Np, edge: &Edge) -> bool {
+        let Some(at) = self.correcting.take() else { return false };
+        let Some(mut entry) = self.entries.get(at).cloned() else { return false };
+        // A new line that was changed at once: the line is what is corrected, and what is said anew of it counts.
+        if let What::Change { target, .. } = &entry.what
+            && let Some(line) = target.line
+            && self.entries.iter().any(|e| e.what == What::Line(line))
+        {
+            if !np.attributes.is_empty() {
+                for e in &mut self.entries {
+                    if matches!(&e.what, What::Change { target, .. } if target.line == Some(line)) {
+                        e.what = What::Gone;
+                    }
+                }
+            }
+            entry.what = What::Line(line);
+        }
+        match entry.what {
+            What::Line(line) => {
+                let count = np.count.unwrap_or_else(|| self.ledger.count(line));
+                self.ledger.rename(line, name, count);
+                let target = self.ledger.line_target(line);
+                for (sort, value) in &np.attributes {
+                    self.attribute(*sort, value, target.clone(), edge, entry.weak);
+                }
+                self.focus = Some(target);
+                self.topic = Some(name.clone());
+                self.last_name_end = edge.end;
+            }
+            What::Atom(mut atom) => {
+                let Some(slot) = atom.args.iter_mut().rev().find(|a| matches!(a, Term::Str(_))) else { return false };
+                *slot = Term::Str(name.clone());
+                self.topic = Some(name.clone());
+                if let Some(e) = self.entries.get_mut(at) {
+                    e.what = What::Atom(atom);
+                }
+            }
+            _ => return false,
+        }
+        if let Some(e) = self.entries.get_mut(at) {
+            e.span.end = e.span.end.max(edge.end);
+        }
+        true
+    }
+
+    /// The line of this turn that is said anew, where a word of doubt stands between: "four bean burritos, hold on, five bean burritos".
+    pub(super) fn said_anew(&self, name: &Name, np: &Np, edge: &Edge) -> Option<usize> {
+        let line = self.ledger.new_line_of(name).filter(|_| np.which == Which::Unsaid && !self.follows("list", edge))?;
+        let end = self.entries.iter().rev().find(|e| e.what == What::Line(line))?.span.end;
+        let doubts = |i: usize| ["corrects", "revises", "hesitates"].iter().any(|kind| self.chart.is_word(kind, i));
+        (end..edge.start).any(|i| doubts(i) && !self.entries.iter().any(|e| e.span.contains(&i))).then_some(line)
+    }
+}
