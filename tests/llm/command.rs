@@ -199,7 +199,8 @@ fn what_was_recorded_is_replayed_without_a_server_or_a_key() {
     };
     assert!(ok && timeless(&live) == timeless(&replayed) && live.lines().count() == 4, "{live}\n{replayed}{err}");
     assert!(!std::fs::read_to_string(&tape).unwrap().contains(KEY));
-    let (_, out, _) = duologue(&["chat", "--model", &file], "something else entirely, whatever\n", &[("DUOLOGUE_MODEL_REPLAY", &tape)]);
+    let (_, out, _) =
+        duologue(&["chat", "--model", &file], "my cousin painted the fence mauve yesterday, and the bells\n", &[("DUOLOGUE_MODEL_REPLAY", &tape)]);
     assert!(out.contains("DUOLOGUE_MODEL_RECORD"), "{out}");
 }
 

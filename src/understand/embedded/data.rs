@@ -206,6 +206,10 @@ pub enum Does {
     Nothing,
     /// What it means is meant of all lines but those named: `everything except the drinks`.
     Except,
+    /// Its name takes the place of the one said last: `I mean the rice`.
+    Instead,
+    /// What was said last is said of it as well: `the same for the burrito`.
+    Likewise,
     /// A further instance of a line, with the changes of the last one: `the same again`.
     Copy,
 }

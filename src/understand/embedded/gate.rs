@@ -8,10 +8,11 @@ use std::ops::Range;
 
 use super::chart::{Chart, NameEdge};
 use super::learned::trust::{Candidate, Clause, Evidence, said};
+use super::template::Slot;
 use super::text::{Kind, Token};
 use super::{Embedded, IRRELEVANT, Part};
 use crate::link::UNKNOWN;
-use crate::term::{Atom, Term};
+use crate::term::{Atom, Name, Term};
 use crate::understand::{Context, Heard};
 
 /// What becomes of an act that was read.
@@ -23,13 +24,19 @@ enum Verdict {
 }
 
 /// From which confidence on the patterns are sure.
-const SURE: f64 = 0.95;
+pub(super) const SURE: f64 = 0.95;
 /// By how much what was learned must be trusted more to stand where the patterns are sure.
-const AHEAD: f32 = 0.4;
+const AHEAD: f32 = 0.5;
 /// From which likelihood on a costly act is done: the mean of its own and that of the whole reading.
 const LIKELY: f32 = 0.55;
-/// From which likelihood on another act is done, and a costly one that the patterns are sure of.
-const DONE: f32 = 0.35;
+/// The same where the patterns are sure: every word is accounted for.
+const MEANT: f32 = 0.25;
+/// From which likelihood on another act is done.
+const DONE: f32 = 0.4;
+/// The same for what is only asked: to ask back costs as much as a wrong answer.
+const ANSWERED: f32 = 0.35;
+/// The same for one that costs little where the patterns are sure: they may account for every word and still be wrong.
+const BORNE: f32 = 0.2;
 /// The same for an act about nothing that was learned: there is nothing to ask back.
 const EVEN: f32 = 0.5;
 /// Below which likelihood, of being meant or half meant, an act is not even asked about.
@@ -53,7 +60,7 @@ impl Embedded {
             _ => 0.0,
         };
         // Where the patterns account for every word they stand, unless what was learned can be trusted far more.
-        let sure = |of: &Candidate| !of.learned && of.heard.confidence >= SURE && of.heard.uncovered.is_empty();
+        let sure = Self::is_sure;
         let ahead = |i: usize| match readings.get(i) {
             Some(of) if sure(of) => AHEAD,
             _ => 0.0,
@@ -73,9 +80,13 @@ impl Embedded {
         let before = heard.predicates.len();
         // Of names that nothing bears nothing was learned: there the clauses decide, and the rules refuse.
         let strange = of.heard.predicates.iter().any(|a| self.is_strange(a));
-        let enough = |costly: bool| match (strange, sure(of), costly) {
-            (true, ..) | (_, true, false) => 0.0,
+        let enough = |act: &Atom| match (strange, sure(of), self.is_costly(act, context)) {
+            (true, ..) => 0.0,
+            (_, true, false) if self.is_of_lines(act) => BORNE,
+            (_, true, false) => 0.0,
+            (_, true, true) => MEANT,
             (_, false, true) => LIKELY,
+            (_, false, false) if !self.is_of_lines(act) => ANSWERED,
             _ => DONE,
         };
         self.sift(&mut heard, |act, clause| self.verdict(act, clause, &evidence, trusted(best), enough, context), context, chart);
@@ -136,7 +147,7 @@ impl Embedded {
 
     /// `whole` is how likely all of the reading is meant, done or asked back: what is part of a likely reading is likely too. From
     /// `enough` on an act is done.
-    fn verdict(&self, act: &Atom, clause: Clause, evidence: &Evidence<'_>, whole: f32, enough: impl Fn(bool) -> f32, context: &Context) -> Verdict {
+    fn verdict(&self, act: &Atom, clause: Clause, evidence: &Evidence<'_>, whole: f32, enough: impl Fn(&Atom) -> f32, context: &Context) -> Verdict {
         let costly = self.is_costly(act, context);
         if let Some(verdict) = against(clause).filter(|_| costly) {
             return verdict;
@@ -144,7 +155,16 @@ impl Embedded {
         let Some(trust) = self.trust(context) else { return if costly && clause.uncovered { Verdict::Ask } else { Verdict::Do } };
         let strange = self.is_strange(act);
         let (alone, asked) = trust.of_act(evidence, act, clause, strange);
-        if costly && Self::is_half_said(act, evidence) {
+        // What is about nothing is said whole where every word says it: "let's end today's work".
+        let whole_said = act.args.is_empty() && Self::is_sure(evidence.of);
+        if costly && !whole_said && Self::is_half_said(act, evidence) {
+            return Verdict::Ask;
+        }
+        // "Does the fryer get shared?" orders nothing that nobody sells.
+        if (clause.elsewhen || clause.asks && self.is_strange(act)) && self.is_of_lines(act) {
+            return Verdict::Drop;
+        }
+        if clause.vague && (costly || self.is_of_lines(act)) {
             return Verdict::Ask;
         }
         let likely = if costly { f32::midpoint(alone, whole) } else { alone.max(whole) };
@@ -153,7 +173,7 @@ impl Embedded {
         let enough = match evidence.of.learned {
             true if nothing => EVEN,
             false if nothing => 0.0,
-            _ => enough(costly),
+            _ => enough(act),
         };
         if likely >= enough || strange || nothing && *act.name == *IRRELEVANT {
             Verdict::Do
@@ -169,6 +189,47 @@ impl Embedded {
         let asks_for = |lines: &super::model::LineModel| self.model.forms.contains_key(&(context.role.clone(), lines.config.add.as_str().into(), 2));
         let nothing_there = act.args.is_empty() && context.view.lines().is_empty() && self.model.lines.as_ref().is_some_and(asks_for);
         !nothing_there && self.model.ontology.is_costly(&context.role, act)
+    }
+
+    /// Whether it orders things or changes what was ordered.
+    fn is_of_lines(&self, act: &Atom) -> bool {
+        let of = |c: &super::data::Lines| [&c.add, &c.quantity, &c.remove, &c.change, &c.member].iter().any(|n| **n == *act.name);
+        self.model.lines.as_ref().is_some_and(|l| of(&l.config))
+    }
+
+    /// Whether what it is about goes unnamed, and was told of last beside others of which it could be said as well.
+    fn is_one_of_several(&self, act: &Atom, chart: &Chart<'_>, context: &Context) -> bool {
+        let Some(Term::Str(item)) = act.args.first() else { return false };
+        let named = chart.names.iter().flat_map(|e| &e.candidates).filter(|c| c.score > 0.5).any(|c| chart.name(c.name).as_ref() == Some(item));
+        let told = |a: &Atom| match (a.args.iter().rev().find(|t| matches!(t, Term::Const(_))), a.args.last()) {
+            (Some(Term::Const(what)), Some(Term::Str(name))) => Some((what.clone(), name.clone())),
+            (_, Some(Term::Fun(what, args))) => match args.as_slice() {
+                [Term::Str(name)] => Some((what.clone(), name.clone())),
+                _ => None,
+            },
+            _ => None,
+        };
+        let Some((what, _)) = context.last_actions.iter().filter_map(told).find(|(_, name)| name == item).filter(|_| !named) else { return false };
+        let others: Vec<Name> = context.last_actions.iter().filter_map(told).filter(|(w, name)| *w == what && name != item).map(|(_, name)| name).collect();
+        let fact = self.model.lines.as_ref().and_then(|l| {
+            l.attributes
+                .values()
+                .find(|a| a.means.iter().any(|m| matches!((m.args.get(1), act.args.get(1)), (Some(Slot::Term(a)), Some(b)) if a == b)))?
+                .only_if
+                .clone()
+        });
+        let part = |t: &Term, name: &Name| match t {
+            Term::Str(p) => self.knowledge.relates(name, p),
+            Term::Fun(_, parts) => parts.iter().any(|p| p.as_name().is_some_and(|p| self.knowledge.relates(name, p))),
+            _ => true,
+        };
+        let can = |name: &Name| fact.as_ref().is_none_or(|f| self.knowledge.holds(f, name)) && act.args.iter().skip(1).all(|t| part(t, name));
+        !others.is_empty() && (others.iter().any(can) || !can(item))
+    }
+
+    /// Whether the patterns account for every word.
+    fn is_sure(of: &Candidate) -> bool {
+        !of.learned && of.heard.confidence >= SURE && of.heard.uncovered.is_empty()
     }
 
     /// Whether the second voice hears the act as one to be asked back rather than done.
@@ -216,7 +277,17 @@ impl Embedded {
         // What holds until tomorrow holds now.
         let until = |i: usize| i.checked_sub(1).and_then(|b| tokens.get(b)).is_some_and(|t| has("until", t));
         let half_meant = |i: usize| tokens.get(i).is_some_and(|t| t.kind == Kind::Word && has("half_meant", t)) && !until(i);
+        // "Yesterday I had a pizza", but not "the same pizza as yesterday".
+        let part = || tokens.get(part_from..part_to).into_iter().flatten();
+        let passes = |i: usize| tokens.get(i).is_some_and(|t| has("other_before", t)) && tokens.get(i + 1).is_some_and(|t| has("time_unit", t));
+        let other = |i: usize| {
+            tokens.get(i).is_some_and(|t| has("other_time", t)) && !i.checked_sub(1).and_then(|b| tokens.get(b)).is_some_and(|t| has("meant_for", t))
+        };
+        let elsewhen = (part_from..part_to).any(|i| other(i) || passes(i));
         Clause {
+            asks: first.is_some_and(|t| has("asks_fact", t)),
+            elsewhen: elsewhen && !part().any(|t| has("same_now", t)),
+            vague: part().any(|t| has("pronoun", t)) && !part().any(|t| has("plural_pronoun", t)) && self.is_one_of_several(act, chart, context),
             carries: others || !context.last_actions.is_empty() || inside().filter(matters).any(carries) || number,
             denied: denied(part_from..part_to),
             doubted: asks && !request || (from..to).any(half_meant) || denied(from..to),

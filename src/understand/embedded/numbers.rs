@@ -162,22 +162,33 @@ impl NumberWords {
             let n = Number { value: spoken.value.saturating_mul(*c), end: spoken.end + 1, money: true };
             return Some(self.cents_after(tokens, n, *c));
         }
-        // "Four and a quarter", "five and a half".
-        let part = match tokens.get(spoken.end..spoken.end + 3) {
-            Some([and, one, part]) if and.id == self.and && self.one.contains(&one.id) && part.id == self.quarter => Some(25),
-            Some([and, one, part]) if and.id == self.and && self.one.contains(&one.id) && part.id == self.half => Some(50),
-            _ => None,
-        };
-        if let Some(part) = part.filter(|_| spoken.value < 100) {
-            return Some(Number { value: spoken.value * 100 + part, end: spoken.end + 3, money: true });
+        if let Some((part, end)) = self.part(tokens, spoken.end).filter(|_| spoken.value < 100) {
+            return Some(Number { value: spoken.value * 100 + part, end, money: true });
         }
         let value = if spoken.value >= 100 { spoken.value } else { spoken.value * 100 };
         let end = if tokens.get(spoken.end).is_some_and(|n| self.even.contains(&n.id)) { spoken.end + 1 } else { spoken.end };
         Some(Number { value, end, money: false })
     }
 
+    /// The hundredths of a part behind a whole: "and a quarter", "and half", "and three quarters".
+    fn part(&self, tokens: &[Token], at: usize) -> Option<(i64, usize)> {
+        let is = |at: usize, word: u32| tokens.get(at).is_some_and(|t| t.is(word).is_some());
+        let first = at + 1;
+        let one = first + usize::from(tokens.get(first).is_some_and(|t| self.one.contains(&t.id)));
+        let three = tokens.get(first).and_then(|t| self.unit(t)) == Some(3);
+        match tokens.get(at).is_some_and(|t| t.id == self.and) {
+            true if three && (is(first + 1, self.quarter) || tokens.get(first + 1).is_some_and(|t| t.text == "quarters")) => Some((75, first + 2)),
+            true if is(one, self.half) => Some((50, one + 1)),
+            true if is(one, self.quarter) => Some((25, one + 1)),
+            _ => None,
+        }
+    }
+
     fn cents_after(&self, tokens: &[Token], amount: Number, unit: i64) -> Number {
         let mut at = amount.end;
+        if let Some((part, end)) = self.part(tokens, at).filter(|_| unit >= 100) {
+            return Number { value: amount.value + part * unit / 100, end, money: true };
+        }
         if unit >= 100 {
             let and = usize::from(tokens.get(at).is_some_and(|n| n.id == self.and));
             if let Some(small) = self.whole(tokens, at + and).filter(|s| (1..100).contains(&s.value)) {

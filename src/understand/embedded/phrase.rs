@@ -193,7 +193,8 @@ impl Phrases<'_, '_> {
                 self.count(next, n.end, out);
             }
             for (word, which) in [("other", Which::Other), ("plain", Which::Plain)] {
-                if self.is(word, at) && np.article == Article::Definite {
+                let bare = np.article == Article::None && self.is("one", at + 1);
+                if self.is(word, at) && (np.article == Article::Definite || bare) {
                     self.count(Np { which, extra_score: np.extra_score + 0.9, ..np.clone() }, at + 1, out);
                 }
             }

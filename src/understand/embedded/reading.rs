@@ -315,6 +315,8 @@ pub(super) fn finish(resolver: Resolver<'_, '_>) -> Vec<(Atom, Range<usize>)> {
         of_line.next().is_some_and(|first| of_line.any(|g| g.2 != first.2))
     };
     let mut out = vec![];
+    // "A large one and a small one, no, both large": the same of the same instance is said once.
+    let mut changed: Vec<(usize, Vec<Term>)> = vec![];
     for e in kept {
         match e.what {
             What::Atom(a) => out.push((a, e.span)),
@@ -335,7 +337,8 @@ pub(super) fn finish(resolver: Resolver<'_, '_>) -> Vec<(Atom, Range<usize>)> {
                     out.push((Atom { name: name.clone(), args }, e.span.clone()));
                 }
                 for id in &target.ids {
-                    let Some(item) = ledger.item_of(*id) else { continue };
+                    let Some(item) = ledger.item_of(*id).filter(|_| !changed.contains(&(*id, rest.clone()))) else { continue };
+                    changed.push((*id, rest.clone()));
                     let mut args: Vec<Term> = std::iter::once(Term::Str(item)).chain(rest.iter().cloned()).collect();
                     if target.placed || told_apart {
                         args.push(Term::Int(i32::try_from(ledger.place_of(*id)).unwrap_or(1)));

@@ -175,7 +175,7 @@ impl<'c, 'a> Resolver<'c, 'a> {
             if pattern.does != Some(Does::Nothing) && pattern.weak < 2 {
                 self.acted_to = edge.end;
             }
-            let leads = matches!(pattern.does, None | Some(Does::Stop | Does::Except | Does::Copy));
+            let leads = matches!(pattern.does, None | Some(Does::Stop | Does::Except | Does::Instead | Does::Likewise | Does::Copy));
             if leads && self.traces() == before {
                 self.barren.push((edge.start..edge.end, pattern.means.is_empty()));
             }
@@ -223,6 +223,8 @@ impl<'c, 'a> Resolver<'c, 'a> {
             }
             Some(Does::Nothing) => return,
             Some(Does::Except) => return self.remove_others(edge, pattern),
+            Some(Does::Instead) => return self.renames(edge),
+            Some(Does::Likewise) => return self.said_of_more(edge),
             Some(Does::Stop | Does::Copy) | None => {}
         }
         let means = match &pattern.means_new {

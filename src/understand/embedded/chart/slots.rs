@@ -145,7 +145,7 @@ impl Chart<'_> {
                     && !(strict && (self.model.ordinary.contains(&t.id) || single && self.model.alike.contains_key(&t.id)))
             });
             // "A new taco" says a kind and no name.
-            let real = real && !self.is_new_kind(start, end);
+            let real = real && !self.is_new_kind(start, end) && !(single && self.is_kind_word(start));
             let last_is_thing = !(self.model.fillers.contains(&t.id) || strict && self.model.phrase.has("small", t.id));
             // A name that stops before a further word is half a name.
             let cut =
@@ -176,6 +176,12 @@ impl Chart<'_> {
     /// Whether a number stands right before a name: "a bag of six crunchy tacos" is no name.
     fn counted(&self, from: usize, name: usize) -> bool {
         name > from && self.model.numbers.value(self.tokens, name - 1).is_some_and(|n| n.end == name)
+    }
+
+    /// Whether a word is one for a kind of thing: "bowl" names no bowl.
+    fn is_kind_word(&self, at: usize) -> bool {
+        let kind = self.model.lines.as_ref().and_then(|l| l.kind_sort);
+        self.values_at.get(at).is_some_and(|v| v.iter().any(|v| v.0 == at + 1 && Some(v.1) == kind))
     }
 
     fn is_new_kind(&self, start: usize, end: usize) -> bool {

@@ -33,6 +33,12 @@ pub struct Clause {
     pub doubted: bool,
     /// Words that the reading does not account for.
     pub uncovered: bool,
+    /// It is told of another time: yesterday, next week.
+    pub elsewhen: bool,
+    /// It speaks of one thing, by a pronoun, where several were just told of.
+    pub vague: bool,
+    /// It asks what is so.
+    pub asks: bool,
 }
 
 /// What stands to be judged: the reading, the other one, and the likelihood of each kind of act to the second voice.

@@ -12,6 +12,7 @@ use super::weights::exp;
 use super::{Learned, RoleModel};
 use crate::term::{Atom, Name, Term};
 use crate::understand::embedded::chart::Chart;
+use crate::understand::embedded::gate::SURE;
 use crate::understand::embedded::model::RoleGrammar;
 use crate::understand::embedded::reading::finish;
 use crate::understand::embedded::resolve::Resolver;
@@ -131,7 +132,11 @@ impl Embedded {
         let values = |a: &Atom| matches!(a.args.last(), Some(Term::Int(_)));
         let less = |a: &Atom, b: &Atom| a.name == b.name && a.args.len() < b.args.len() && b.args.starts_with(&a.args);
         let torn = said_so.iter().enumerate().any(|(i, a)| values(a) && said_so.iter().skip(i + 1).any(|b| *a != *b && values(b) && two(a, b)));
-        if torn || said_so.iter().any(|a| heard.predicates.iter().any(|b| less(a, b) && !said_so.contains(&b))) {
+        // Where the patterns account for every word, some of what they heard of one kind is less than was said.
+        let part = heard.uncovered.is_empty() && heard.confidence >= SURE && said_so.iter().all(|a| heard.predicates.contains(a));
+        let mut missing = heard.predicates.iter().filter(|a| !said_so.contains(a)).peekable();
+        let fewer = part && missing.peek().is_some() && missing.all(|a| said_so.iter().any(|b| a.name == b.name));
+        if torn || fewer || said_so.iter().any(|a| heard.predicates.iter().any(|b| less(a, b) && !said_so.contains(&b))) {
             return None;
         }
         let mut out = Heard { by: heard.by, confidence: f64::from(second.name_score * exp(ours / 2.0)).clamp(0.0, 1.0), ..Heard::default() };

@@ -315,6 +315,17 @@ impl Resolver<'_, '_> {
                 return;
             }
         }
+        // "Make it two, no, four".
+        let quantity = self.chart.model.lines.as_ref().map_or("", |l| l.config.quantity.as_str());
+        let counted = |e: &Entry| matches!(&e.what, What::Atom(a) if *a.name == *quantity);
+        if let (Some(n), Some(at)) = (np.count, self.correcting.filter(|at| self.entries.get(*at).is_some_and(counted)))
+            && let Some(Entry { what: What::Atom(a), .. }) = self.entries.get_mut(at)
+            && let Some(said) = a.args.last_mut()
+        {
+            (*said, self.correcting) = (Term::Int(to_i32(n)), None);
+            self.absorbed += 1;
+            return;
+        }
         let said_lines = self.ledger.has_new();
         if np.which == Which::Another {
             if let Some(item) = self.current_item(&[]).or(offered) {

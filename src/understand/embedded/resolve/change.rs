@@ -27,6 +27,11 @@ impl Resolver<'_, '_> {
         {
             return others;
         }
+        if np.which == Which::Other
+            && let Some(other) = self.other_than(np, edge, parts)
+        {
+            return other;
+        }
         let changed = self.chart.model.lines.as_ref().map_or(u64::MAX, |l| l.changed | l.items);
         let several = np.plural || matches!(np.which, Which::Both | Which::All);
         match &np.head {
@@ -84,6 +89,36 @@ impl Resolver<'_, '_> {
                     }
                     None => Target::default(),
                 }
+            }
+        }
+    }
+
+    /// "The other one", "the other taco", after one of two different things was spoken of; of what is there once, or more than twice,
+    /// none is the other. `None` if the phrase does not speak so.
+    fn other_than(&mut self, np: &Np, edge: &Edge, parts: &[Name]) -> Option<Target> {
+        let kind = match &np.head {
+            Head::Kind(kind) => Some(kind.clone()),
+            Head::Left | Head::Pronoun(_) => None,
+            Head::Name(_) => return None,
+        };
+        let held = self.ledger.there();
+        let change = self.context.last_actions.iter().rev().find_map(|a| match a.args.as_slice() {
+            [Term::Const(op), value] => Some(Atom { name: op.clone(), args: vec![value.clone()] }),
+            _ => None,
+        });
+        let touched = self.ledger.told_apart(&|changes| change.as_ref().is_some_and(|c| changes.contains(c))).into_iter().map(|x| x.1).next();
+        let said = self.focus.as_ref().and_then(|f| self.ledger.item(f));
+        let this = said.or(touched).or_else(|| self.spoken_of().find(|n| held.contains(n)).cloned()).or_else(|| self.current_item(parts))?;
+        let k = self.chart.knowledge;
+        let of = kind.or_else(|| self.ledger.kind_of(k, &this));
+        let others: Vec<Name> = held.into_iter().filter(|n| *n != this && self.ledger.kind_of(k, n) == of).collect();
+        match (self.ledger.number_of(&this), others.as_slice()) {
+            (1, [other]) => Some(self.ledger.select(other, None, None, false, false)),
+            (2, _) if self.ledger.kind_of(k, &this) == of => None,
+            _ if self.ledger.has_new() => None,
+            _ => {
+                self.barren.push((edge.start..edge.end, true));
+                Some(Target::default())
             }
         }
     }
@@ -218,6 +253,8 @@ impl Resolver<'_, '_> {
                 self.focus = Some(t.clone());
                 t
             }
+            // "The other one with guac", where there is no other.
+            _ if self.focus == Some(Target::default()) && self.barren.last().is_some_and(|b| b.1 && !self.content_between(b.0.end, edge.start)) => return,
             _ => match self.focus.clone() {
                 Some(f) if self.ledger.item(&f).is_some_and(|i| able(&i) || !strange) => f,
                 _ => {

@@ -2,7 +2,7 @@
 
 use super::{Entry, Picked, Resolver, What};
 use crate::term::{Atom, Name, Term};
-use crate::understand::embedded::chart::Edge;
+use crate::understand::embedded::chart::{Bind, Edge};
 use crate::understand::embedded::phrase::{Article, Head, Np, Which};
 
 impl Resolver<'_, '_> {
@@ -18,6 +18,42 @@ impl Resolver<'_, '_> {
                 true
             }
             None => false,
+        }
+    }
+
+    /// "We're out of black beans, I mean rice": the name takes the place of the one in what was said last.
+    pub(super) fn renames(&mut self, edge: &Edge) {
+        let np = edge.binds.iter().find_map(|(_, b)| if let Bind::Np(i) = b { self.chart.phrases.get(*i).cloned() } else { None });
+        let (Some(np), Some(at)) = (np, self.entries.iter().rposition(|e| e.weak < 2 && e.what != What::Gone)) else { return };
+        let Some(Entry { what: What::Atom(atom), span, .. }) = self.entries.get(at).cloned() else { return };
+        let said = atom.args.iter().rposition(|t| matches!(t, Term::Str(_)));
+        let Some((said, old)) = said.and_then(|i| Some((i, Name::from(atom.args.get(i)?.as_name()?)))) else { return };
+        let Picked::One(name) = self.pick(&np, self.chart.knowledge.mask(&old), 0.0) else { return };
+        if self.content_between(span.end, edge.start) {
+            return;
+        }
+        self.topic = Some(name.clone());
+        if let Some(e) = self.entries.get_mut(at) {
+            let args = atom.args.iter().enumerate().map(|(i, t)| if i == said { Term::Str(name.clone()) } else { t.clone() });
+            e.what = What::Atom(Atom { args: args.collect(), ..atom });
+            e.span.end = edge.end;
+        }
+    }
+
+    /// "Soft Taco to 2.09, and the same for the Crunchy Taco": all that was said last of one is said of each of these.
+    pub(super) fn said_of_more(&mut self, edge: &Edge) {
+        let Some(Entry { span, weak, .. }) = self.entries.iter().rev().find(|e| e.weak < 2 && e.what != What::Gone).cloned() else { return };
+        let of = |e: &Entry| matches!(&e.what, What::Atom(a) if e.span == span && a.args.iter().any(|t| matches!(t, Term::Str(_))));
+        let said: Vec<Atom> = self.entries.iter().filter(|e| of(e)).filter_map(|e| if let What::Atom(a) = &e.what { Some(a.clone()) } else { None }).collect();
+        let nps: Vec<Np> = edge.binds.iter().filter_map(|(_, b)| if let Bind::Np(i) = b { self.chart.phrases.get(*i).cloned() } else { None }).collect();
+        for np in nps {
+            for atom in &said {
+                let Some(first) = atom.args.iter().position(|t| matches!(t, Term::Str(_))) else { continue };
+                let mask = atom.args.get(first).and_then(Term::as_name).map_or(0, |n| self.chart.knowledge.mask(n));
+                let Picked::One(name) = self.pick(&np, mask, 0.0) else { continue };
+                let args = atom.args.iter().enumerate().map(|(i, t)| if i == first { Term::Str(name.clone()) } else { t.clone() });
+                self.push(What::Atom(Atom { name: atom.name.clone(), args: args.collect() }), edge, weak);
+            }
         }
     }
 
@@ -137,7 +173,10 @@ impl Resolver<'_, '_> {
                 self.last_name_end = edge.end;
             }
             What::Atom(mut atom) => {
-                let Some(slot) = atom.args.iter_mut().rev().find(|a| matches!(a, Term::Str(_))) else { return false };
+                // "Swap the soft for a Gordita, no, the crunchy": of what is there the other goes.
+                let goes = np.article == Article::Definite && self.ledger.holds(name);
+                let mut names = atom.args.iter_mut().filter(|a| matches!(a, Term::Str(_)));
+                let Some(slot) = (if goes { names.next() } else { names.next_back() }) else { return false };
                 *slot = Term::Str(name.clone());
                 self.topic = Some(name.clone());
                 if let Some(e) = self.entries.get_mut(at) {
