@@ -104,6 +104,7 @@ fn lies_are_refused() {
         ("lies-eight", 0),
         ("lies-nine", 0),
         ("lies-nine-source", 0),
+        ("lies-ten-source", 0),
         ("lies-fresh", 1),
     ]);
 }
@@ -125,7 +126,8 @@ fn honest_wordings_pass() {
         ("honest-nine", 10),
         ("honest-ten", 5),
         ("honest-eleven", 35),
-        ("honest-twelve", 12),
+        ("honest-twelve", 13),
+        ("honest-thirteen", 16),
         ("honest-fresh", 10),
     ]);
 }
