@@ -147,6 +147,17 @@ describe("at the counter", () => {
     await eventually(async () => assert.doesNotMatch(await ticket(page).textContent(), /Pepsi/));
   });
 
+  visit("what is said before the conversation is open is said when it is", async ({ page }) => {
+    await page.evaluate(() => Object.keys(localStorage).filter((key) => key.startsWith("duologue.session/")).forEach((key) => localStorage.removeItem(key)));
+    await page.route(/\/sessions$/, async (route) => {
+      await new Promise((ready) => setTimeout(ready, 1500));
+      await route.continue();
+    });
+    await page.reload();
+    await say(page, "customer", "two soft tacos please");
+    await shows(ticket(page), /Soft Taco/);
+  });
+
   visit("after a reload it goes on where it was", async ({ page }) => {
     await say(page, "customer", "two soft tacos please");
     await say(page, "manager", "we're out of tomatoes");

@@ -12,12 +12,18 @@ export function desk({ service, site, agent, roles, sees = roles[0] }) {
   const { state, change } = held;
   const kept = (role) => `duologue.session/${site}/${agent ?? ""}/${role}`;
   const ends = [];
+  const opening = {};
   let timer = null;
 
   const keep = (role, opened) => localStorage.setItem(kept(role), JSON.stringify(opened));
 
   /** Opens a role's lane: the one of before a reload, or of another tab, if it is still there. */
-  async function open(role, fresh = false) {
+  function open(role, fresh = false) {
+    opening[role] = opened(role, fresh);
+    return opening[role];
+  }
+
+  async function opened(role, fresh) {
     const before = fresh ? null : JSON.parse(localStorage.getItem(kept(role)) ?? "null");
     if (before) {
       service.adopt(before);
@@ -30,9 +36,9 @@ export function desk({ service, site, agent, roles, sees = roles[0] }) {
       }
     }
     try {
-      const opened = await service.open({ site, agent, role });
-      keep(role, opened);
-      put(role, opened, []);
+      const anew = await service.open({ site, agent, role });
+      keep(role, anew);
+      put(role, anew, []);
     } catch (error) {
       if (error.status !== 401 && error.status !== 403) throw error;
       change((s) => {
@@ -70,6 +76,8 @@ export function desk({ service, site, agent, roles, sees = roles[0] }) {
   /** Says something; whether it was answered. What was not is said again under the same name, so that it is taken once. */
   async function say(role, text) {
     const lane = state.lanes[role];
+    // Who is quicker than the service is heard when the conversation is open.
+    if (!lane.session) await opening[role]?.catch(() => {});
     if (lane.pending || !lane.session) return false;
     now();
     change(() => {
