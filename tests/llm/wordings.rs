@@ -126,7 +126,7 @@ fn honest_wordings_pass() {
         ("honest-nine", 10),
         ("honest-ten", 5),
         ("honest-eleven", 35),
-        ("honest-twelve", 13),
+        ("honest-twelve", 12),
         ("honest-thirteen", 16),
         ("honest-fresh", 10),
     ]);

@@ -337,7 +337,7 @@ pub(super) fn finish(resolver: Resolver<'_, '_>) -> Vec<(Atom, Range<usize>)> {
                     out.push((Atom { name: name.clone(), args }, e.span.clone()));
                 }
                 for id in &target.ids {
-                    let Some(item) = ledger.item_of(*id).filter(|_| !changed.contains(&(*id, rest.clone()))) else { continue };
+                    let Some(item) = ledger.item_of(*id).filter(|_| !changed.iter().any(|(i, r)| i == id && *r == rest)) else { continue };
                     changed.push((*id, rest.clone()));
                     let mut args: Vec<Term> = std::iter::once(Term::Str(item)).chain(rest.iter().cloned()).collect();
                     if target.placed || told_apart {

@@ -214,8 +214,7 @@ impl<'c, 'a> Resolver<'c, 'a> {
                 return;
             }
             Some(Does::Focus) => {
-                let np = edge.binds.iter().find_map(|(_, b)| if let Bind::Np(i) = b { self.chart.phrases.get(*i) } else { None });
-                if let Some(np) = np.cloned() {
+                if let Some(np) = self.phrases_of(edge).next().cloned() {
                     self.focus = Some(self.target(&np, edge, &[]));
                     self.note_kind(&np);
                 }
@@ -362,6 +361,12 @@ impl<'c, 'a> Resolver<'c, 'a> {
             return;
         }
         self.push(What::Atom(atom), edge, pattern.weak);
+    }
+
+    /// The name phrases that a reading binds.
+    fn phrases_of<'e>(&self, edge: &'e Edge) -> impl Iterator<Item = &'c Np> + use<'e, 'c, 'a> {
+        let chart = self.chart;
+        edge.binds.iter().filter_map(|(_, b)| if let Bind::Np(i) = b { chart.phrases.get(*i) } else { None })
     }
 
     fn note_kind(&mut self, np: &Np) {

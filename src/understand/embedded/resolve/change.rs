@@ -93,6 +93,14 @@ impl Resolver<'_, '_> {
         }
     }
 
+    /// What was told last, as a change of an instance says it.
+    fn last_change(&self) -> Option<Atom> {
+        self.context.last_actions.iter().rev().find_map(|a| match a.args.as_slice() {
+            [Term::Const(op), value] => Some(Atom { name: op.clone(), args: vec![value.clone()] }),
+            _ => None,
+        })
+    }
+
     /// "The other one", "the other taco", after one of two different things was spoken of; of what is there once, or more than twice,
     /// none is the other. `None` if the phrase does not speak so.
     fn other_than(&mut self, np: &Np, edge: &Edge, parts: &[Name]) -> Option<Target> {
@@ -102,10 +110,7 @@ impl Resolver<'_, '_> {
             Head::Name(_) => return None,
         };
         let held = self.ledger.there();
-        let change = self.context.last_actions.iter().rev().find_map(|a| match a.args.as_slice() {
-            [Term::Const(op), value] => Some(Atom { name: op.clone(), args: vec![value.clone()] }),
-            _ => None,
-        });
+        let change = self.last_change();
         let touched = self.ledger.told_apart(&|changes| change.as_ref().is_some_and(|c| changes.contains(c))).into_iter().map(|x| x.1).next();
         let said = self.focus.as_ref().and_then(|f| self.ledger.item(f));
         let this = said.or(touched).or_else(|| self.spoken_of().find(|n| held.contains(n)).cloned()).or_else(|| self.current_item(parts))?;
@@ -165,10 +170,7 @@ impl Resolver<'_, '_> {
                 plain
             }
             (Head::Left | Head::Pronoun(_), Which::Other, None) => {
-                let last = self.context.last_actions.iter().rev().find_map(|a| match a.args.as_slice() {
-                    [Term::Const(op), value] => Some(Atom { name: op.clone(), args: vec![value.clone()] }),
-                    _ => None,
-                })?;
+                let last = self.last_change()?;
                 let touched = self.ledger.told_apart(&|changes| changes.contains(&last));
                 let item = touched.first()?.1.clone();
                 let mut others = self.ledger.told_apart(&|changes| !changes.contains(&last));

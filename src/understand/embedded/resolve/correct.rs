@@ -2,7 +2,7 @@
 
 use super::{Entry, Picked, Resolver, What};
 use crate::term::{Atom, Name, Term};
-use crate::understand::embedded::chart::{Bind, Edge};
+use crate::understand::embedded::chart::Edge;
 use crate::understand::embedded::phrase::{Article, Head, Np, Which};
 
 impl Resolver<'_, '_> {
@@ -23,20 +23,16 @@ impl Resolver<'_, '_> {
 
     /// "We're out of black beans, I mean rice": the name takes the place of the one in what was said last.
     pub(super) fn renames(&mut self, edge: &Edge) {
-        let np = edge.binds.iter().find_map(|(_, b)| if let Bind::Np(i) = b { self.chart.phrases.get(*i).cloned() } else { None });
-        let (Some(np), Some(at)) = (np, self.entries.iter().rposition(|e| e.weak < 2 && e.what != What::Gone)) else { return };
-        let Some(Entry { what: What::Atom(atom), span, .. }) = self.entries.get(at).cloned() else { return };
-        let said = atom.args.iter().rposition(|t| matches!(t, Term::Str(_)));
-        let Some((said, old)) = said.and_then(|i| Some((i, Name::from(atom.args.get(i)?.as_name()?)))) else { return };
-        let Picked::One(name) = self.pick(&np, self.chart.knowledge.mask(&old), 0.0) else { return };
-        if self.content_between(span.end, edge.start) {
+        let (Some(np), Some(at)) = (self.phrases_of(edge).next().cloned(), self.entries.iter().rposition(|e| e.weak < 2 && e.what != What::Gone)) else {
             return;
-        }
-        self.topic = Some(name.clone());
-        if let Some(e) = self.entries.get_mut(at) {
-            let args = atom.args.iter().enumerate().map(|(i, t)| if i == said { Term::Str(name.clone()) } else { t.clone() });
-            e.what = What::Atom(Atom { args: args.collect(), ..atom });
-            e.span.end = edge.end;
+        };
+        let Some(Entry { what: What::Atom(atom), span, .. }) = self.entries.get(at) else { return };
+        let Some(Term::Str(old)) = atom.args.iter().rfind(|t| matches!(t, Term::Str(_))) else { return };
+        let (mask, end) = (self.chart.knowledge.mask(old), span.end);
+        let Picked::One(name) = self.pick(&np, mask, 0.0) else { return };
+        if !self.content_between(end, edge.start) {
+            self.correcting = Some(at);
+            self.correct(&name, &np, edge);
         }
     }
 
@@ -45,7 +41,7 @@ impl Resolver<'_, '_> {
         let Some(Entry { span, weak, .. }) = self.entries.iter().rev().find(|e| e.weak < 2 && e.what != What::Gone).cloned() else { return };
         let of = |e: &Entry| matches!(&e.what, What::Atom(a) if e.span == span && a.args.iter().any(|t| matches!(t, Term::Str(_))));
         let said: Vec<Atom> = self.entries.iter().filter(|e| of(e)).filter_map(|e| if let What::Atom(a) = &e.what { Some(a.clone()) } else { None }).collect();
-        let nps: Vec<Np> = edge.binds.iter().filter_map(|(_, b)| if let Bind::Np(i) = b { self.chart.phrases.get(*i).cloned() } else { None }).collect();
+        let nps: Vec<Np> = self.phrases_of(edge).cloned().collect();
         for np in nps {
             for atom in &said {
                 let Some(first) = atom.args.iter().position(|t| matches!(t, Term::Str(_))) else { continue };
