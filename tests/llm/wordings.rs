@@ -105,6 +105,9 @@ fn lies_are_refused() {
         ("lies-nine", 0),
         ("lies-nine-source", 0),
         ("lies-ten-source", 0),
+        ("lies-eleven-source", 0),
+        // What was kept aside when bags were closed to lies; before, 87 % of it was spoken.
+        ("lies-eleven-kept", 15),
         ("lies-fresh", 1),
     ]);
 }
@@ -128,6 +131,7 @@ fn honest_wordings_pass() {
         ("honest-eleven", 35),
         ("honest-twelve", 12),
         ("honest-thirteen", 16),
+        ("honest-fourteen", 5),
         ("honest-fresh", 10),
     ]);
 }

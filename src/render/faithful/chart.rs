@@ -309,8 +309,16 @@ impl<'a> Reading<'a> {
         out
     }
 
+    /// Whether the word before denies what begins here: nothing stands between, or "no, honestly, cheese" would deny the cheese.
+    fn denies(&self, at: usize) -> bool {
+        at.checked_sub(1).and_then(|before| self.tokens.get(before)).is_some_and(|t| self.ground.denying.contains(t))
+    }
+
     /// Where the next word that counts may be, behind words of no weight with the pauses around them.
     fn filled(&mut self, at: usize) -> Ends {
+        if self.denies(at) {
+            return vec![(at, 0)];
+        }
         if let Some(ends) = self.gaps.get(&at) {
             return ends.clone();
         }
@@ -336,11 +344,12 @@ impl<'a> Reading<'a> {
             if used == all {
                 out.push((at, said));
             }
-            let from = [at].into_iter().chain((at > start && self.tokens.get(at).is_some_and(|t| t == PAUSE)).then_some(at + 1));
+            let denied = self.denies(at);
+            let from = [at].into_iter().chain((at > start && !denied && self.tokens.get(at).is_some_and(|t| t == PAUSE)).then_some(at + 1));
             let mut next = vec![];
             for at in from {
                 next.extend(self.run(among, at).into_iter().map(|end| (end, used, said)));
-                next.extend(self.weightless.get(at).into_iter().flatten().map(|(end, mood)| (*end, used, said | mood)));
+                next.extend(self.weightless.get(at).into_iter().flatten().filter(|_| !denied).map(|(end, mood)| (*end, used, said | mood)));
                 for (i, member) in members.iter().enumerate().filter(|(i, _)| used & 1 << i == 0) {
                     next.extend(self.piece(member, at, depth + 1).into_iter().map(|(end, more)| (end, used | 1 << i, said | more)));
                 }

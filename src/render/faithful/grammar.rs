@@ -239,6 +239,7 @@ impl Grammar {
         let mut ground = Ground {
             words: words.clone(),
             filling: self.filling.clone(),
+            denying: self.rows.denying.clone(),
             alike: self.alike.clone(),
             pronouns: subjects.len() == 1,
             heads: heads(&all, names),
@@ -443,6 +444,8 @@ pub struct Ground {
     pub filling: Arc<Filling>,
     /// Words that say the same.
     pub alike: Arc<Alike>,
+    /// Words that deny what stands right behind them.
+    pub denying: BTreeSet<String>,
     pronouns: bool,
     /// Names by their last words, which stand for them behind an article.
     pub heads: BTreeMap<String, String>,
