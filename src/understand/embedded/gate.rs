@@ -25,22 +25,20 @@ enum Verdict {
 
 /// From which confidence on the patterns are sure.
 pub(super) const SURE: f64 = 0.95;
-/// By how much what was learned must be trusted more to stand where the patterns are sure.
-const AHEAD: f32 = 0.5;
+/// By how much what was learned must be trusted more to stand where the patterns account for every word.
+const AHEAD: f32 = 0.4;
 /// From which likelihood on a costly act is done: the mean of its own and that of the whole reading.
-const LIKELY: f32 = 0.55;
-/// The same where the patterns are sure: every word is accounted for.
-const MEANT: f32 = 0.25;
-/// From which likelihood on another act is done.
-const DONE: f32 = 0.4;
+const COSTLY: f32 = 0.5;
+/// The same for an act that orders things or changes what was ordered.
+const DONE: f32 = 0.5;
+/// The same where the patterns account for every word: they may do so and still be wrong.
+const BORNE: f32 = 0.35;
 /// The same for what is only asked: to ask back costs as much as a wrong answer.
-const ANSWERED: f32 = 0.35;
-/// The same for one that costs little where the patterns are sure: they may account for every word and still be wrong.
-const BORNE: f32 = 0.2;
-/// The same for an act about nothing that was learned: there is nothing to ask back.
-const EVEN: f32 = 0.5;
+const ANSWERED: f32 = 0.4;
+/// The same for an act about nothing: there is nothing to ask back.
+const EVEN: f32 = 0.3;
 /// Below which likelihood, of being meant or half meant, an act is not even asked about.
-const DROPPED: f32 = 0.08;
+const DROPPED: f32 = 0.2;
 
 /// What a clause makes of a costly act that it speaks against.
 fn against(clause: Clause) -> Option<Verdict> {
@@ -55,41 +53,27 @@ impl Embedded {
     /// The reading that can be trusted most, and of it what the words bear out.
     pub(super) fn gated(&self, text: &str, context: &Context, chart: &Chart<'_>, readings: Vec<Candidate>) -> Heard {
         let voice = self.voice(text, context, chart);
-        let trusted = |i: usize| match (self.trust(context), readings.get(i)) {
-            (Some(trust), Some(of)) => trust.of_reading(&Evidence { of, other: readings.iter().find(|o| o.learned != of.learned), voice: &voice }),
-            _ => 0.0,
-        };
-        // Where the patterns account for every word they stand, unless what was learned can be trusted far more.
-        let sure = Self::is_sure;
-        let ahead = |i: usize| match readings.get(i) {
-            Some(of) if sure(of) => AHEAD,
-            _ => 0.0,
-        };
-        let standing = |i: usize| trusted(i) + ahead(i);
-        let best = (0..readings.len()).max_by(|a, b| standing(*a).total_cmp(&standing(*b)).then(b.cmp(a))).unwrap_or(0);
-        let Some(of) = readings.get(best) else { return Heard::default() };
-        let mut heard = of.heard.clone();
+        let judged: Vec<(Evidence<'_>, f32)> = readings
+            .iter()
+            .map(|of| Evidence::new(of, &readings, &voice, chart))
+            .map(|e| {
+                let trusted = self.trust(context).map_or(0.0, |t| t.of_reading(&e));
+                (e, trusted)
+            })
+            .collect();
+        let standing = |(e, trusted): &(Evidence<'_>, f32)| trusted + if Self::is_sure(e.of) { AHEAD } else { 0.0 };
+        // Of two that stand alike the first is taken, that of the patterns.
+        let Some((evidence, trusted)) = judged.iter().rev().max_by(|a, b| standing(a).total_cmp(&standing(b))) else { return Heard::default() };
+        let mut heard = evidence.of.heard.clone();
         // Nobody is sure of nothing.
         if self.trust(context).is_some() && !heard.predicates.is_empty() {
-            heard.confidence = f64::from(trusted(best));
+            heard.confidence = f64::from(*trusted);
         }
         if self.without.contains(&Part::Gate) {
             return heard;
         }
-        let evidence = Evidence { of, other: readings.iter().find(|o| o.learned != of.learned), voice: &voice };
         let before = heard.predicates.len();
-        // Of names that nothing bears nothing was learned: there the clauses decide, and the rules refuse.
-        let strange = of.heard.predicates.iter().any(|a| self.is_strange(a));
-        let enough = |act: &Atom| match (strange, sure(of), self.is_costly(act, context)) {
-            (true, ..) => 0.0,
-            (_, true, false) if self.is_of_lines(act) => BORNE,
-            (_, true, false) => 0.0,
-            (_, true, true) => MEANT,
-            (_, false, true) => LIKELY,
-            (_, false, false) if !self.is_of_lines(act) => ANSWERED,
-            _ => DONE,
-        };
-        self.sift(&mut heard, |act, clause| self.verdict(act, clause, &evidence, trusted(best), enough, context), context, chart);
+        self.sift(&mut heard, |act, clause| self.verdict(act, clause, evidence, *trusted, context), context, chart);
         if !heard.asks.is_empty() || heard.predicates.len() < before {
             heard.confidence /= 2.0;
         }
@@ -145,37 +129,35 @@ impl Embedded {
         (heard.predicates, heard.words) = kept.into_iter().unzip();
     }
 
-    /// `whole` is how likely all of the reading is meant, done or asked back: what is part of a likely reading is likely too. From
-    /// `enough` on an act is done.
-    fn verdict(&self, act: &Atom, clause: Clause, evidence: &Evidence<'_>, whole: f32, enough: impl Fn(&Atom) -> f32, context: &Context) -> Verdict {
+    /// `whole` is how likely all of the reading is meant, done or asked back.
+    fn verdict(&self, act: &Atom, clause: Clause, evidence: &Evidence<'_>, whole: f32, context: &Context) -> Verdict {
         let costly = self.is_costly(act, context);
         if let Some(verdict) = against(clause).filter(|_| costly) {
             return verdict;
         }
         let Some(trust) = self.trust(context) else { return if costly && clause.uncovered { Verdict::Ask } else { Verdict::Do } };
-        let strange = self.is_strange(act);
-        let (alone, asked) = trust.of_act(evidence, act, clause, strange);
-        // What is about nothing is said whole where every word says it: "let's end today's work".
-        let whole_said = act.args.is_empty() && Self::is_sure(evidence.of);
-        if costly && !whole_said && Self::is_half_said(act, evidence) {
-            return Verdict::Ask;
-        }
-        // "Does the fryer get shared?" orders nothing that nobody sells.
+        // "Does the fryer get shared?" orders nothing that nobody sells, and nothing is ordered for another time.
         if (clause.elsewhen || clause.asks && self.is_strange(act)) && self.is_of_lines(act) {
             return Verdict::Drop;
         }
         if clause.vague && (costly || self.is_of_lines(act)) {
             return Verdict::Ask;
         }
-        let likely = if costly { f32::midpoint(alone, whole) } else { alone.max(whole) };
-        // There is nothing to ask back about an act without arguments; one about a name that nothing bears the rules refuse.
+        let (alone, asked) = trust.of_act(evidence, act, clause, self.is_strange(act));
+        // There is nothing to ask back about an act without arguments.
         let nothing = act.args.is_empty() && !costly;
-        let enough = match evidence.of.learned {
-            true if nothing => EVEN,
-            false if nothing => 0.0,
-            _ => enough(act),
+        let (likely, enough) = match () {
+            () if costly => (f32::midpoint(alone, whole), COSTLY),
+            () if nothing => (alone, EVEN),
+            // What is part of a likely reading that accounts for every word is likely too.
+            () if self.is_of_lines(act) && Self::is_sure(evidence.of) => (alone.max(whole), BORNE),
+            () if self.is_of_lines(act) => (alone, DONE),
+            () => (alone.max(whole), ANSWERED),
         };
-        if likely >= enough || strange || nothing && *act.name == *IRRELEVANT {
+        // Of names that nothing bears little was learned, and the rules refuse them: it is enough if such an act was heard.
+        let strange = evidence.of.heard.predicates.iter().any(|a| self.is_strange(a));
+        let refused = strange && said(evidence.voice, act).is_none_or(|p| p >= DROPPED);
+        if likely >= enough || refused || nothing && [IRRELEVANT, "unclear", "greet"].contains(&&*act.name) {
             Verdict::Do
         } else if likely + asked < DROPPED || nothing {
             Verdict::Drop
@@ -230,11 +212,6 @@ impl Embedded {
     /// Whether the patterns account for every word.
     fn is_sure(of: &Candidate) -> bool {
         !of.learned && of.heard.confidence >= SURE && of.heard.uncovered.is_empty()
-    }
-
-    /// Whether the second voice hears the act as one to be asked back rather than done.
-    fn is_half_said(act: &Atom, evidence: &Evidence<'_>) -> bool {
-        said(evidence.voice, act).unwrap_or(0.0) < LIKELY && evidence.half_said(act) >= LIKELY
     }
 
     /// Whether the act is about a name that nothing bears.

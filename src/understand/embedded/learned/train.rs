@@ -40,7 +40,7 @@ const SCHEDULE: (usize, usize, usize) = (10, 5, 3);
 const SCHEDULE_OF_FEW: (usize, usize, usize) = (30, 2, 2);
 
 /// Into how many parts what the trust is fitted on is divided, each read by what was learned from all else.
-const PARTS: usize = 3;
+const PARTS: u64 = 3;
 /// How often that fit goes through its rows: they are few.
 const TRUST_ROUNDS: usize = 10;
 /// How often a feature of it must occur.
@@ -64,7 +64,8 @@ pub fn train(translator: &Embedded, utterances: &[Utterance], held_out: &[Uttera
     let mut out = learn(&lessons, |_| true, source);
     let mut rows = Rows::default();
     for part in 0..PARTS {
-        let judged = |i: usize| i >= first && i % PARTS == part;
+        // By the words, so that a line more or less moves no other.
+        let judged = |i: usize| i >= first && all.get(i).is_some_and(|u| fingerprint(std::iter::once(&*u.text)) % PARTS == part);
         let taught = translator.with_learned(learn(&lessons, |i| !judged(i), source));
         all.iter().enumerate().filter(|(i, _)| judged(*i)).for_each(|(_, u)| taught.testify(u, &mut rows));
     }
@@ -174,7 +175,7 @@ impl Embedded {
             let meant: Vec<Atom> = u.gold.iter().chain(&u.asks).cloned().collect();
             let mut rows = (vec![], vec![]);
             for of in candidates {
-                let evidence = Evidence { of, other: candidates.iter().find(|o| o.learned != of.learned), voice };
+                let evidence = Evidence::new(of, candidates, voice, chart);
                 let read = &of.heard.predicates;
                 let listed = u.also.iter().any(|a| !a.args.is_empty() && same(read, std::slice::from_ref(a)));
                 let right = same(read, &meant) || same(read, &u.gold) || listed;

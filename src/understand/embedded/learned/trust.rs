@@ -8,6 +8,7 @@ use super::{ASKED, kinds};
 use crate::term::{Atom, Term};
 use crate::understand::Heard;
 use crate::understand::embedded::IRRELEVANT;
+use crate::understand::embedded::chart::Chart;
 
 /// A reading of an utterance.
 #[derive(Clone, Debug, Default)]
@@ -20,6 +21,8 @@ pub struct Candidate {
     pub likely: f32,
     /// See [`Self::likely`].
     pub ahead: f32,
+    /// What speaks against it beside the other reading.
+    pub doubts: Vec<&'static str>,
 }
 
 /// What the clause of an act tells.
@@ -49,6 +52,8 @@ pub struct Evidence<'a> {
     pub other: Option<&'a Candidate>,
     /// By kind of act; empty without a second voice.
     pub voice: &'a BTreeMap<String, f32>,
+    /// How many words were said.
+    pub words: usize,
 }
 
 /// The two models of a role.
@@ -67,6 +72,9 @@ pub type Row = (Vec<u32>, Vec<usize>, f32);
 const LEVELS: [f32; 11] = [0.002, 0.01, 0.03, 0.07, 0.15, 0.3, 0.5, 0.7, 0.85, 0.94, 0.98];
 /// Levels of a logarithm of likelihoods.
 const LOGARITHMS: [f32; 9] = [-12.0, -8.0, -5.0, -3.0, -1.5, -0.7, -0.3, -0.1, 3.0];
+
+/// So many words more are a step in length.
+const WORDS: usize = 4;
 
 /// Predicates that do nothing.
 fn quiet(a: &Atom) -> bool {
@@ -96,7 +104,13 @@ pub fn said(voice: &BTreeMap<String, f32>, act: &Atom) -> Option<f32> {
     kinds(act).find_map(|k| voice.get(&k)).copied()
 }
 
-impl Evidence<'_> {
+impl<'a> Evidence<'a> {
+    /// What is known of one of the readings of an utterance.
+    pub fn new(of: &'a Candidate, readings: &'a [Candidate], voice: &'a BTreeMap<String, f32>, chart: &Chart<'_>) -> Self {
+        let words = chart.tokens.iter().filter(|t| t.punct().is_none()).count();
+        Self { of, other: readings.iter().find(|o| o.learned != of.learned), voice, words }
+    }
+
     fn source(&self) -> &'static str {
         match (self.of.learned, self.other) {
             (false, None) => "patterns alone",
@@ -138,6 +152,15 @@ impl Evidence<'_> {
         let uncovered = heard.uncovered.len().min(3).to_string();
         out.add(&["uncovered", &uncovered]);
         out.add(&["uncovered", &uncovered, source]);
+        for doubt in &self.of.doubts {
+            out.add(&["doubt", doubt]);
+        }
+        for doubt in self.other.into_iter().flat_map(|o| &o.doubts) {
+            out.add(&["other's doubt", doubt]);
+        }
+        let long = (self.words / WORDS).min(5).to_string();
+        out.add(&["long", &long]);
+        out.add(&["long", &long, &count]);
         out.add(&["asks back", if heard.asks_back() { source } else { "-" }]);
         for a in acts() {
             let kind = kinds(a).next().unwrap_or_default();
@@ -176,7 +199,16 @@ impl Evidence<'_> {
         out.add(&["other", other]);
         out.add(&["other", other, &kind]);
         let about = if act.args.iter().any(|a| matches!(a, Term::Str(_))) { "something" } else { "nothing" };
-        let told = [("carries", clause.carries), ("denied", clause.denied), ("doubted", clause.doubted), ("left", clause.uncovered), ("strange", strange)];
+        let told = [
+            ("carries", clause.carries),
+            ("denied", clause.denied),
+            ("doubted", clause.doubted),
+            ("left", clause.uncovered),
+            ("strange", strange),
+            ("elsewhen", clause.elsewhen),
+            ("vague", clause.vague),
+            ("asks", clause.asks),
+        ];
         for (name, holds) in told {
             let holds = if holds { "yes" } else { "no" };
             out.add(&[name, holds, about]);
@@ -225,7 +257,7 @@ mod tests {
         let of = candidate("f(1)", false);
         let heard = BTreeMap::from([("f".to_owned(), 0.9)]);
         let unheard = BTreeMap::from([("f".to_owned(), 0.01)]);
-        let evidence = |voice| Evidence { of: &of, other: None, voice };
+        let evidence = |voice| Evidence { of: &of, other: None, voice, words: 4 };
         let act = Atom::parse("f(1)").unwrap();
         let row = |voice, right: bool| (evidence(voice).act(&act, Clause::default(), false), if right { vec![0] } else { vec![] }, 1.0);
         let rows: Vec<Row> = (0..40).map(|i| row(if i % 2 == 0 { &heard } else { &unheard }, i % 2 == 0)).collect();

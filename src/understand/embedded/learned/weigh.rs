@@ -12,7 +12,6 @@ use super::weights::exp;
 use super::{Learned, RoleModel};
 use crate::term::{Atom, Name, Term};
 use crate::understand::embedded::chart::Chart;
-use crate::understand::embedded::gate::SURE;
 use crate::understand::embedded::model::RoleGrammar;
 use crate::understand::embedded::reading::finish;
 use crate::understand::embedded::resolve::Resolver;
@@ -104,17 +103,14 @@ impl Embedded {
     fn second(&self, text: &str, context: &Context, grammar: &RoleGrammar, chart: &Chart<'_>, patterns: &mut Candidate) -> Option<Candidate> {
         let taught = self.learned.as_ref().filter(|_| !self.without.contains(&Part::Learned))?;
         let heard = &patterns.heard;
-        // What the engine asked about a name, code, and what patterns read as nothing on purpose are no matter of wording;
-        // and where patterns would ask back, asking is better than a likely guess.
-        if heard.asks_back() || !context.asked.is_empty() || !text.chars().any(char::is_alphanumeric) {
+        // What the engine asked about a name, and code, are no matter of wording; of names that nothing bears little was learned.
+        let unsold = heard.predicates.iter().any(|a| self.is_strange(a));
+        // A number with a sign is none of those that labels know.
+        let signed = chart.tokens.iter().any(|t| self.model.phrase.has("minus", t.id));
+        if unsold || signed || !context.asked.is_empty() || !text.chars().any(char::is_alphanumeric) {
             return None;
         }
         let (model, label_patterns) = (taught.model.roles.get(&context.role)?, taught.patterns.get(&context.role)?);
-        // A guess that leaves out what the patterns heard of would lose it silently; a number with a sign is none of those that labels know.
-        let strange = |t: &Term| matches!(t, Term::Str(name) if self.knowledge.names.find(name).is_none());
-        if heard.predicates.iter().flat_map(|a| &a.args).any(strange) || chart.tokens.iter().any(|t| self.model.phrase.has("minus", t.id)) {
-            return None;
-        }
         let said = mentions(chart, &fresh_and_said(chart, text, &heard.predicates));
         let guess = model.guess(chart, &said, context, label_patterns);
         let given = labels(chart, &said, &heard.predicates, context);
@@ -123,22 +119,15 @@ impl Embedded {
         #[expect(clippy::cast_precision_loss, reason = "a few mentions")]
         let long = (said.len() as f32 / MENTIONS).max(1.0);
         (patterns.likely, patterns.ahead) = (theirs / long, (theirs - ours) / long);
-        if lost > 0 || (second.out.is_empty() && second.unsure.is_empty()) {
+        // What labels cannot say they do not say against it either.
+        if given.lost > 0 {
+            patterns.doubts.push("beyond labels");
+        }
+        if second.out.is_empty() && second.unsure.is_empty() {
             return None;
         }
-        // What says two values of one thing, or of an act less than the patterns heard, was not meant.
         let said_so: Vec<&Atom> = second.out.iter().map(|o| &o.0).collect();
-        let two = |a: &Atom, b: &Atom| a.name == b.name && a.args.len() > 2 && a.args.split_last().map(|x| x.1) == b.args.split_last().map(|x| x.1);
-        let values = |a: &Atom| matches!(a.args.last(), Some(Term::Int(_)));
-        let less = |a: &Atom, b: &Atom| a.name == b.name && a.args.len() < b.args.len() && b.args.starts_with(&a.args);
-        let torn = said_so.iter().enumerate().any(|(i, a)| values(a) && said_so.iter().skip(i + 1).any(|b| *a != *b && values(b) && two(a, b)));
-        // Where the patterns account for every word, some of what they heard of one kind is less than was said.
-        let part = heard.uncovered.is_empty() && heard.confidence >= SURE && said_so.iter().all(|a| heard.predicates.contains(a));
-        let mut missing = heard.predicates.iter().filter(|a| !said_so.contains(a)).peekable();
-        let fewer = part && missing.peek().is_some() && missing.all(|a| said_so.iter().any(|b| a.name == b.name));
-        if torn || fewer || said_so.iter().any(|a| heard.predicates.iter().any(|b| less(a, b) && !said_so.contains(&b))) {
-            return None;
-        }
+        let doubts = doubts(heard, &said_so, lost);
         let mut out = Heard { by: heard.by, confidence: f64::from(second.name_score * exp(ours / 2.0)).clamp(0.0, 1.0), ..Heard::default() };
         out.unsure = second.unsure;
         let read = |i: usize| said.iter().any(|m| (m.start..m.end).contains(&i));
@@ -148,13 +137,31 @@ impl Embedded {
             out.predicates.push(atom);
             out.words.push(vec![bytes(chart.tokens, &span)]);
         }
-        Some(Candidate { heard: out, learned: true, likely: ours / long, ahead: (ours - theirs) / long })
+        Some(Candidate { heard: out, learned: true, likely: ours / long, ahead: (ours - theirs) / long, doubts })
     }
 
     /// How far the readings of a role can be trusted; `None` where nothing was learned.
     pub(in crate::understand::embedded) fn trust(&self, context: &Context) -> Option<&Trust> {
         Some(&self.learned.as_ref()?.model.roles.get(&context.role)?.trust).filter(|t| !t.reading.is_empty())
     }
+}
+
+/// What speaks against the labels' reading beside that of the patterns: what it left out or tore apart.
+fn doubts(heard: &Heard, said_so: &[&Atom], lost: usize) -> Vec<&'static str> {
+    // Two values of one thing, or of an act less than the patterns heard.
+    let two = |a: &Atom, b: &Atom| a.name == b.name && a.args.len() > 2 && a.args.split_last().map(|x| x.1) == b.args.split_last().map(|x| x.1);
+    let values = |a: &Atom| matches!(a.args.last(), Some(Term::Int(_)));
+    let less = |a: &Atom, b: &Atom| a.name == b.name && a.args.len() < b.args.len() && b.args.starts_with(&a.args);
+    let torn = said_so.iter().enumerate().any(|(i, a)| values(a) && said_so.iter().skip(i + 1).any(|b| *a != *b && values(b) && two(a, b)));
+    let mut missing = heard.predicates.iter().filter(|a| !said_so.contains(a)).peekable();
+    let part = said_so.iter().all(|a| heard.predicates.contains(a)) && missing.peek().is_some();
+    let found = [
+        ("lost", lost > 0),
+        ("torn", torn),
+        ("fewer", part && missing.all(|a| said_so.iter().any(|b| a.name == b.name))),
+        ("less", said_so.iter().any(|a| heard.predicates.iter().any(|b| less(a, b) && !said_so.contains(&b)))),
+    ];
+    found.into_iter().filter(|f| f.1).map(|f| f.0).collect()
 }
 
 /// Makes predicates of labels; the number beside them counts the mentions that none could be made of.
