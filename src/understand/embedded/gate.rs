@@ -24,7 +24,7 @@ enum Verdict {
 }
 
 /// From which confidence on the patterns are sure.
-pub(super) const SURE: f64 = 0.95;
+const SURE: f64 = 0.95;
 /// By how much what was learned must be trusted more to stand where the patterns account for every word.
 const AHEAD: f32 = 0.4;
 /// From which likelihood on a costly act is done: the mean of its own and that of the whole reading.
@@ -53,20 +53,19 @@ impl Embedded {
     /// The reading that can be trusted most, and of it what the words bear out.
     pub(super) fn gated(&self, text: &str, context: &Context, chart: &Chart<'_>, readings: Vec<Candidate>) -> Heard {
         let voice = self.voice(text, context, chart);
-        let judged: Vec<(Evidence<'_>, f32)> = readings
-            .iter()
-            .map(|of| Evidence::new(of, &readings, &voice, chart))
-            .map(|e| {
-                let trusted = self.trust(context).map_or(0.0, |t| t.of_reading(&e));
-                (e, trusted)
-            })
-            .collect();
+        let trust = self.trust(context);
+        let judge = |of| {
+            let evidence = Evidence::new(of, &readings, &voice, chart);
+            let trusted = trust.map_or(0.0, |t| t.of_reading(&evidence));
+            (evidence, trusted)
+        };
+        let judged: Vec<(Evidence<'_>, f32)> = readings.iter().map(judge).collect();
         let standing = |(e, trusted): &(Evidence<'_>, f32)| trusted + if Self::is_sure(e.of) { AHEAD } else { 0.0 };
         // Of two that stand alike the first is taken, that of the patterns.
         let Some((evidence, trusted)) = judged.iter().rev().max_by(|a, b| standing(a).total_cmp(&standing(b))) else { return Heard::default() };
         let mut heard = evidence.of.heard.clone();
         // Nobody is sure of nothing.
-        if self.trust(context).is_some() && !heard.predicates.is_empty() {
+        if trust.is_some() && !heard.predicates.is_empty() {
             heard.confidence = f64::from(*trusted);
         }
         if self.without.contains(&Part::Gate) {
@@ -136,28 +135,28 @@ impl Embedded {
             return verdict;
         }
         let Some(trust) = self.trust(context) else { return if costly && clause.uncovered { Verdict::Ask } else { Verdict::Do } };
+        let (of_lines, strange) = (self.is_of_lines(act), self.is_strange(act));
         // "Does the fryer get shared?" orders nothing that nobody sells, and nothing is ordered for another time.
-        if (clause.elsewhen || clause.asks && self.is_strange(act)) && self.is_of_lines(act) {
+        if of_lines && (clause.elsewhen || clause.asks && strange) {
             return Verdict::Drop;
         }
-        if clause.vague && (costly || self.is_of_lines(act)) {
+        if clause.vague && (costly || of_lines) {
             return Verdict::Ask;
         }
-        let (alone, asked) = trust.of_act(evidence, act, clause, self.is_strange(act));
+        let (alone, asked) = trust.of_act(evidence, act, clause, strange);
         // There is nothing to ask back about an act without arguments.
         let nothing = act.args.is_empty() && !costly;
         let (likely, enough) = match () {
             () if costly => (f32::midpoint(alone, whole), COSTLY),
             () if nothing => (alone, EVEN),
             // What is part of a likely reading that accounts for every word is likely too.
-            () if self.is_of_lines(act) && Self::is_sure(evidence.of) => (alone.max(whole), BORNE),
-            () if self.is_of_lines(act) => (alone, DONE),
+            () if of_lines && Self::is_sure(evidence.of) => (alone.max(whole), BORNE),
+            () if of_lines => (alone, DONE),
             () => (alone.max(whole), ANSWERED),
         };
         // Of names that nothing bears little was learned, and the rules refuse them: it is enough if such an act was heard.
-        let strange = evidence.of.heard.predicates.iter().any(|a| self.is_strange(a));
-        let refused = strange && said(evidence.voice, act).is_none_or(|p| p >= DROPPED);
-        if likely >= enough || refused || nothing && [IRRELEVANT, "unclear", "greet"].contains(&&*act.name) {
+        let refused = || said(evidence.voice, act).is_none_or(|p| p >= DROPPED) && evidence.of.heard.predicates.iter().any(|a| self.is_strange(a));
+        if likely >= enough || nothing && [IRRELEVANT, "unclear", "greet"].contains(&&*act.name) || refused() {
             Verdict::Do
         } else if likely + asked < DROPPED || nothing {
             Verdict::Drop

@@ -171,7 +171,7 @@ impl<'a> Evidence<'a> {
     }
 
     /// How likely an act of this kind is to the second voice to be asked back.
-    pub fn half_said(&self, act: &Atom) -> f32 {
+    fn half_said(&self, act: &Atom) -> f32 {
         kinds(act).find_map(|k| self.voice.get(&format!("{ASKED}{k}"))).copied().unwrap_or(0.0)
     }
 
