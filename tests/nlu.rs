@@ -163,7 +163,7 @@ fn every_class_of_hard_utterances_is_as_good_as_it_was() {
         (77.0, 17.0),
         (88.0, 4.0),
         (85.0, 4.0),
-        (82.0, 4.0),
+        (80.0, 4.0),
         (57.0, 6.0),
         (83.0, 4.0),
         (76.0, 11.0),
@@ -179,7 +179,7 @@ fn every_class_of_hard_utterances_is_as_good_as_it_was() {
         (66.0, 19.5),
         (80.0, 5.0),
         (78.0, 4.0),
-        (78.0, 22.0),
+        (73.0, 24.0),
         (67.0, 9.0),
         (72.0, 14.0),
     ];
@@ -206,9 +206,15 @@ fn every_class_of_hard_utterances_is_as_good_as_it_was() {
 #[test]
 fn conversations_end_as_their_people_wanted() {
     let domain = Domain::load(&Files::folder(&root()), "drive_thru").unwrap();
-    for (file, least) in
-        [("conversations-1-tune", 35), ("conversations-2-tune", 8), ("conversations-4-tune", 27), ("conversations-5-tune", 39), ("conversations-7-tune", 44)]
-    {
+    for (file, least) in [
+        ("conversations-1-tune", 35),
+        ("conversations-2-tune", 8),
+        ("conversations-4-tune", 27),
+        ("conversations-5-tune", 39),
+        ("conversations-7-tune", 44),
+        ("conversations-12-tune", 34),
+        ("conversations-13-tune", 50),
+    ] {
         let all = dialogues::read(&std::fs::read_to_string(root().join(format!("tests/data/utterances/{file}.yaml"))).unwrap()).unwrap();
         let domain = all.settle(&domain).unwrap();
         let listener: Arc<Embedded> = Arc::new(domain.embedded().unwrap().unwrap());

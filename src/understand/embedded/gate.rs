@@ -26,7 +26,7 @@ enum Verdict {
 /// From which confidence on the patterns are sure.
 const SURE: f64 = 0.95;
 /// By how much what was learned must be trusted more to stand where the patterns account for every word.
-const AHEAD: f32 = 0.4;
+const AHEAD: f32 = 0.3;
 /// From which likelihood on a costly act is done: the mean of its own and that of the whole reading.
 const COSTLY: f32 = 0.5;
 /// The same for an act that orders things or changes what was ordered.
@@ -37,6 +37,8 @@ const BORNE: f32 = 0.35;
 const ANSWERED: f32 = 0.4;
 /// The same for an act about nothing: there is nothing to ask back.
 const EVEN: f32 = 0.3;
+/// From which likelihood of the whole reading on a name that nothing bears is asked for where words were left unread.
+const STRANGE: f32 = 0.25;
 /// Below which likelihood, of being meant or half meant, an act is not even asked about.
 const DROPPED: f32 = 0.2;
 
@@ -108,15 +110,24 @@ impl Embedded {
     fn sift(&self, heard: &mut Heard, verdict: impl Fn(&Atom, Clause) -> Verdict, context: &Context, chart: &Chart<'_>) {
         let all: Vec<Range<usize>> = vec![0..chart.tokens.last().map_or(0, |t| t.range.end)];
         let words = std::mem::take(&mut heard.words);
+        let acts: Vec<(Atom, Vec<Range<usize>>)> =
+            std::mem::take(&mut heard.predicates).into_iter().enumerate().map(|(i, a)| (a, words.get(i).unwrap_or(&all).clone())).collect();
+        let judge = |(act, words): &(Atom, Vec<Range<usize>>)| match verdict(act, self.clause(act, chart, words, context, heard)) {
+            Verdict::Do if self.is_far(chart.tokens, act) => Verdict::Ask,
+            other => other,
+        };
+        let verdicts: Vec<Verdict> = acts.iter().map(judge).collect();
+        // What one phrase says of things that are ordered is done whole: "the same again".
+        let whole = |i: usize| {
+            let (act, words) = acts.get(i)?;
+            let alike = |(j, o): (usize, &(Atom, Vec<Range<usize>>))| o.1 == *words && self.is_of_lines(&o.0) && verdicts.get(j) == Some(&Verdict::Do);
+            (verdicts.get(i) == Some(&Verdict::Ask) && self.is_of_lines(act) && acts.iter().enumerate().any(alike)).then_some(Verdict::Do)
+        };
+        let settled: Vec<Verdict> = verdicts.iter().enumerate().map(|(i, v)| whole(i).unwrap_or(*v)).collect();
         let mut kept = vec![];
-        for (i, act) in std::mem::take(&mut heard.predicates).into_iter().enumerate() {
-            let words = words.get(i).unwrap_or(&all);
-            let verdict = match verdict(&act, self.clause(&act, chart, words, context, heard)) {
-                Verdict::Do if self.is_far(chart.tokens, &act) => Verdict::Ask,
-                other => other,
-            };
+        for ((act, words), verdict) in acts.into_iter().zip(settled) {
             match verdict {
-                Verdict::Do => kept.push((act, words.clone())),
+                Verdict::Do => kept.push((act, words)),
                 Verdict::Ask if !heard.asks.contains(&act) => heard.asks.push(act),
                 Verdict::Ask | Verdict::Drop => {}
             }
@@ -155,7 +166,9 @@ impl Embedded {
             () => (alone.max(whole), ANSWERED),
         };
         // Of names that nothing bears little was learned, and the rules refuse them: it is enough if such an act was heard.
-        let refused = || said(evidence.voice, act).is_none_or(|p| p >= DROPPED) && evidence.of.heard.predicates.iter().any(|a| self.is_strange(a));
+        let heard = &evidence.of.heard;
+        let borne = || whole >= STRANGE || heard.uncovered.is_empty();
+        let refused = || borne() && said(evidence.voice, act).is_none_or(|p| p >= DROPPED) && heard.predicates.iter().any(|a| self.is_strange(a));
         if likely >= enough || nothing && [IRRELEVANT, "unclear", "greet"].contains(&&*act.name) || refused() {
             Verdict::Do
         } else if likely + asked < DROPPED || nothing {
@@ -250,14 +263,16 @@ impl Embedded {
         let denied = |part: Range<usize>| tokens.get(part).into_iter().flatten().any(denies);
         let own_name = |i: usize| chart.names.iter().any(|e| e.start <= i && i < e.end && about(e));
         let others = (from..to).any(|i| tokens.get(i).is_some_and(|t| t.kind == Kind::Word && matters(&t) && named(t)) && !own_name(i));
-        // What holds until tomorrow holds now.
-        let until = |i: usize| i.checked_sub(1).and_then(|b| tokens.get(b)).is_some_and(|t| has("until", t));
+        // What holds until they come tomorrow holds now; "later, I'm done" is no time.
+        let until = |i: usize| tokens.get(from..i).into_iter().flatten().any(|t| has("until", t));
         let half_meant = |i: usize| tokens.get(i).is_some_and(|t| t.kind == Kind::Word && has("half_meant", t)) && !until(i);
+        let hinted = || !act.args.is_empty() && (from..to).any(half_meant);
         // "Yesterday I had a pizza", but not "the same pizza as yesterday".
         let part = || tokens.get(part_from..part_to).into_iter().flatten();
         let passes = |i: usize| tokens.get(i).is_some_and(|t| has("other_before", t)) && tokens.get(i + 1).is_some_and(|t| has("time_unit", t));
         let other = |i: usize| {
-            tokens.get(i).is_some_and(|t| has("other_time", t)) && !i.checked_sub(1).and_then(|b| tokens.get(b)).is_some_and(|t| has("meant_for", t))
+            let meant_now = || i.checked_sub(1).and_then(|b| tokens.get(b)).is_some_and(|t| has("meant_for", t)) || until(i);
+            tokens.get(i).is_some_and(|t| has("other_time", t)) && !meant_now()
         };
         let elsewhen = (part_from..part_to).any(|i| other(i) || passes(i));
         Clause {
@@ -266,7 +281,7 @@ impl Embedded {
             vague: part().any(|t| has("pronoun", t)) && !part().any(|t| has("plural_pronoun", t)) && self.is_one_of_several(act, chart, context),
             carries: others || !context.last_actions.is_empty() || inside().filter(matters).any(carries) || number,
             denied: denied(part_from..part_to),
-            doubted: asks && !request || (from..to).any(half_meant) || denied(from..to),
+            doubted: asks && !request || hinted() || denied(from..to),
             uncovered: inside().any(|t| uncovered(&t)),
         }
     }

@@ -166,8 +166,9 @@ impl NumberWords {
             return Some(Number { value: spoken.value * 100 + part, end, money: true });
         }
         let value = if spoken.value >= 100 { spoken.value } else { spoken.value * 100 };
-        let end = if tokens.get(spoken.end).is_some_and(|n| self.even.contains(&n.id)) { spoken.end + 1 } else { spoken.end };
-        Some(Number { value, end, money: false })
+        let even = tokens.get(spoken.end).is_some_and(|n| self.even.contains(&n.id));
+        // "The bowl is one now": by itself the word is no price.
+        (spoken.value != 1 || even).then_some(Number { value, end: spoken.end + usize::from(even), money: false })
     }
 
     /// The hundredths of a part behind a whole: "and a quarter", "and half", "and three quarters".

@@ -144,9 +144,7 @@ impl Phrases<'_, '_> {
     }
 
     fn article(&self, np: Np, at: usize, out: &mut Vec<Np>) {
-        // "One of them Mexican Pizzas", "both them burritos".
-        let named = |at: usize| self.chart.names_at.get(at).is_some_and(|n| !n.is_empty()) || self.chart.values_at.get(at).is_some_and(|v| !v.is_empty());
-        if self.is("plural_pronoun", at) && (np.part || np.which != Which::Unsaid) && named(at + 1) {
+        if self.points(at) && (np.part || np.which != Which::Unsaid) {
             self.place(Np { extra_score: np.extra_score + 0.7, ..np.clone() }, at + 1, out);
         }
         let number = self.chart.model.numbers.whole(self.chart.tokens, at).is_some();
@@ -159,6 +157,12 @@ impl Phrases<'_, '_> {
             self.place(Np { article: Article::Indefinite, extra_score: np.extra_score + 0.7, ..np.clone() }, next, out);
         }
         self.place(np, at, out);
+    }
+
+    /// "One of them Mexican Pizzas", "both them burritos".
+    fn points(&self, at: usize) -> bool {
+        let named = |at: usize| self.chart.names_at.get(at).is_some_and(|n| !n.is_empty()) || self.chart.values_at.get(at).is_some_and(|v| !v.is_empty());
+        self.is("plural_pronoun", at) && named(at + 1)
     }
 
     /// "a, uh, a root beer": a restarted article.
@@ -225,7 +229,7 @@ impl Phrases<'_, '_> {
         if self.is("of", at) {
             let after = at + 1;
             let next = Np { part: true, extra_score: np.extra_score + 0.8, ..np.clone() };
-            if self.is("definite", after) {
+            if self.is("definite", after) || self.points(after) {
                 self.attributes(Np { article: Article::Definite, extra_score: next.extra_score + 0.7, ..next.clone() }, after + 1, out);
             }
             self.attributes(next, after, out);

@@ -3,8 +3,9 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::chart::{Chart, Edge};
+use super::chart::{Chart, Edge, NameEdge};
 use super::data::Does;
+use super::lines::Ledger;
 use super::model::{Phrasing, RoleGrammar};
 use super::resolve::{Entry, Resolver, What, to_i32};
 use super::template::Template;
@@ -63,12 +64,33 @@ impl Embedded {
             let answers = |e: &Edge| grammar.patterns.get(e.pattern).is_some_and(|p| !p.loose || p.after.is_some());
             edges.retain(|e| if e.start < from { stands.contains(&(e.start..e.end)) } else { answers(e) });
         }
-        let (path, score) = chart.best(grammar, &edges);
+        let (mut path, mut score) = chart.best(grammar, &edges);
         let chart = &*chart;
-        let mut resolver = Resolver::new(chart, grammar, context);
-        resolver.run(&edges, &path, &after);
+        let resolve = |path: &[usize]| {
+            let mut resolver = Resolver::new(chart, grammar, context);
+            resolver.run(&edges, path, &after);
+            resolver
+        };
+        let left = |path: &[usize]| {
+            let covered = covered(tokens.len(), &edges, path, grammar);
+            (0..tokens.len()).filter(|i| !covered.get(*i).copied().unwrap_or(false) && chart.skip_cost(*i) > 0.3).collect::<Vec<usize>>()
+        };
+        let (mut resolver, mut uncovered) = (resolve(&path), left(&path));
+        // What a reading that led to nothing stood in the way of is read without it: "just two tacos" changes no number of none.
+        let idle = |e: &usize| edges.get(*e).is_some_and(|e| resolver.barren.iter().any(|(b, meant)| !meant && *b == (e.start..e.end)));
+        let stuck: Vec<usize> = path.iter().copied().filter(idle).collect();
+        if !stuck.is_empty() {
+            let others: Vec<usize> = (0..edges.len()).filter(|i| !stuck.contains(i)).collect();
+            let fewer: Vec<Edge> = others.iter().filter_map(|i| edges.get(*i)).cloned().collect();
+            let (again, worth) = chart.best(grammar, &fewer);
+            let again: Vec<usize> = again.iter().filter_map(|i| others.get(*i)).copied().collect();
+            let (other, rest) = (resolve(&again), left(&again));
+            let gains = other.entries.len() > resolver.entries.len() || other.barren.is_empty() && other.entries.len() == resolver.entries.len();
+            if gains && rest.len() <= uncovered.len() && other.unsure.len() <= resolver.unsure.len() {
+                (path, score, resolver, uncovered) = (again, worth, other, rest);
+            }
+        }
         let mut covered = covered(tokens.len(), &edges, &path, grammar);
-        let uncovered: Vec<usize> = (0..tokens.len()).filter(|i| !covered.get(*i).copied().unwrap_or(false) && chart.skip_cost(*i) > 0.3).collect();
         let loose = (0..tokens.len()).filter(|i| !covered.get(*i).copied().unwrap_or(false) && chart.skip_cost(*i) > 0.0).count();
         let mut unsure = std::mem::take(&mut resolver.unsure);
         let mut barren = std::mem::take(&mut resolver.barren);
@@ -248,7 +270,7 @@ type Group = (usize, Vec<usize>, Vec<Vec<Term>>);
 
 /// Entries to atoms: weak ones give way, equal changes of one instance count once, numbered ones get their number.
 pub(super) fn finish(resolver: Resolver<'_, '_>) -> Vec<(Atom, Range<usize>)> {
-    let Resolver { chart, grammar, ledger, mut entries, .. } = resolver;
+    let Resolver { chart, grammar, context, ledger, mut entries, .. } = resolver;
     let change: Name = chart.model.lines.as_ref().map_or("", |l| l.config.change.as_str()).into();
     void(grammar, &change, &mut entries);
     let strength = entries.iter().filter(|e| e.what != What::Gone).map(|e| e.weak).min().unwrap_or(0);
@@ -349,7 +371,40 @@ pub(super) fn finish(resolver: Resolver<'_, '_>) -> Vec<(Atom, Range<usize>)> {
             What::Gone => {}
         }
     }
+    presume(&mut out, chart, context, &ledger);
     out
+}
+
+/// What is said of a thing that is not there presumes it, unless it is spoken of as if it were there: "the large lemonade with mine",
+/// "get me that box with the pizza".
+fn presume(out: &mut Vec<(Atom, Range<usize>)>, chart: &Chart<'_>, context: &Context, ledger: &Ledger) {
+    let Some(config) = chart.model.lines.as_ref().map(|l| &l.config) else { return };
+    let name = |t: Option<&Term>| t.and_then(Term::as_name).map(Name::from);
+    let mut at = 0;
+    while let Some((act, span)) = out.get(at).cloned() {
+        at += 1;
+        let (member, change) = (*act.name == *config.member, *act.name == *config.change);
+        let Some(item) = name(act.args.first()).filter(|n| (member || change) && chart.knowledge.mask(n) != 0) else { continue };
+        let brings = |a: &Atom| {
+            *a.name == *config.add && name(a.args.first()).as_ref() == Some(&item) || a.args.len() == 2 && name(a.args.get(1)).as_ref() == Some(&item)
+        };
+        if ledger.holds(&item) || context.view.names_item(&item) || out.iter().any(|(a, _)| brings(a)) {
+            continue;
+        }
+        let called = |e: &NameEdge| e.candidates.first().and_then(|c| chart.name(c.name)).as_ref() == Some(&item);
+        let there = |e: &&NameEdge| e.start.checked_sub(1).is_some_and(|i| chart.is_word("definite", i));
+        let mut said = chart.names.iter().filter(|e| called(e)).peekable();
+        if change && (said.peek().is_none() || said.any(|e| there(&e))) {
+            continue;
+        }
+        let open = ledger.unfilled(&|_, _| true).filter(|c| ledger.slot_for(*c, &item).is_some());
+        let (name, args) = match open {
+            Some(combo) => (&config.member, vec![Term::Str(ledger.line_item(combo)), Term::Str(item)]),
+            None => (&config.add, vec![Term::Str(item), Term::Int(1)]),
+        };
+        out.insert(at - 1, (Atom { name: name.as_str().into(), args }, span));
+        at += 1;
+    }
 }
 
 /// Whether a change says otherwise of the same instances than one before: another operation on the part, or another value.

@@ -77,7 +77,7 @@ const LOGARITHMS: [f32; 9] = [-12.0, -8.0, -5.0, -3.0, -1.5, -0.7, -0.3, -0.1, 3
 const WORDS: usize = 4;
 
 /// Predicates that do nothing.
-fn quiet(a: &Atom) -> bool {
+pub(super) fn quiet(a: &Atom) -> bool {
     a.args.is_empty() && [IRRELEVANT, "unclear", "greet"].contains(&&*a.name)
 }
 

@@ -15,6 +15,7 @@ use crate::understand::embedded::chart::Chart;
 use crate::understand::embedded::model::RoleGrammar;
 use crate::understand::embedded::reading::finish;
 use crate::understand::embedded::resolve::Resolver;
+use crate::understand::embedded::text::Token;
 use crate::understand::embedded::{Embedded, Part, bytes};
 use crate::understand::{Context, Heard, Unsure};
 
@@ -123,7 +124,12 @@ impl Embedded {
         if given.lost > 0 {
             patterns.doubts.push("beyond labels");
         }
-        if second.out.is_empty() && second.unsure.is_empty() {
+        // A name that could be several is asked about as the patterns ask; a thing that is named by itself is no small talk.
+        let bare = |t: &Token| t.punct().is_some() || ["indefinite", "definite"].iter().any(|kind| self.model.phrase.has(kind, t.id));
+        let read = |i: usize| chart.names.iter().any(|e| (e.start..e.end).contains(&i));
+        let named = || chart.tokens.iter().enumerate().all(|(i, t)| bare(t) || self.model.fillers.contains(&t.id) || read(i));
+        let quiet = second.out.iter().all(|o| super::trust::quiet(&o.0));
+        if second.out.is_empty() && (second.unsure.is_empty() || !heard.unsure.is_empty()) || quiet && !second.out.is_empty() && named() {
             return None;
         }
         let said_so: Vec<&Atom> = second.out.iter().map(|o| &o.0).collect();
@@ -133,6 +139,11 @@ impl Embedded {
         let read = |i: usize| said.iter().any(|m| (m.start..m.end).contains(&i));
         let left = (0..chart.tokens.len()).filter(|i| chart.strange(*i) && !read(*i));
         out.uncovered = left.filter_map(|i| Some(chart.tokens.get(i)?.range.clone())).collect();
+        // Who reads the same has left unread what the patterns left: "don't mark the beans as out".
+        if said_so.iter().all(|a| heard.predicates.contains(a)) {
+            let own = std::mem::take(&mut out.uncovered);
+            out.uncovered = heard.uncovered.iter().cloned().chain(own.into_iter().filter(|r| !heard.uncovered.contains(r))).collect();
+        }
         for (atom, span) in second.out {
             out.predicates.push(atom);
             out.words.push(vec![bytes(chart.tokens, &span)]);

@@ -79,8 +79,12 @@ impl Resolver<'_, '_> {
                 } else {
                     self.flush_tie();
                     let names = self.ledger.of_kind(self.chart.knowledge, &kind);
-                    if let ([only], true) = (names.as_slice(), true) {
-                        let only = only.clone();
+                    // "How many calories has the chicken bowl?" "One bowl, then."
+                    let held = self.ledger.there();
+                    let told = |n: &&Name| self.context.last_actions.iter().flat_map(|a| &a.args).any(|t| t.as_name() == Some(&***n)) && !held.contains(n);
+                    let told: Vec<&Name> = names.iter().filter(told).collect();
+                    let only = if let [one] = told.as_slice() { Some((*one).clone()) } else { names.first().filter(|_| names.len() == 1).cloned() };
+                    if let Some(only) = only {
                         self.new_line(only, np.count.unwrap_or(1), &np.attributes, edge, pattern.weak);
                     } else {
                         self.header = np.count;

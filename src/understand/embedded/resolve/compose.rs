@@ -25,7 +25,9 @@ impl Resolver<'_, '_> {
         let told = self.ledger.unfilled(&|item, members| bare && spoken_of(item) || members.iter().any(|m| spoken_of(m)));
         // What may fill its places was just listed: "which tacos may I choose from?"
         let listed = |c: &usize| self.ledger.choices(self.chart.knowledge, *c, false).iter().filter(|n| spoken_of(n)).count() > 1;
-        let open = told.or_else(|| self.ledger.unfilled(&|_, _| true).filter(listed))?;
+        // "With a large Pepsi", though something else was told last.
+        let goes_with = |c: &usize| first && with && self.member_of(np, *c).is_some();
+        let open = told.or_else(|| self.ledger.unfilled(&|_, _| true).filter(|c| listed(c) || goes_with(c)))?;
         // A number is meant for the line if it has just so many places for the name, or that many of what was listed.
         let places = self.member_of(np, open).map_or(0, |name| self.ledger.places_for(open, &name));
         let fits = |n: i64| usize::try_from(n).is_ok_and(|n| n == places || n < places && listed(&open));

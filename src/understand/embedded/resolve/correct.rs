@@ -187,11 +187,18 @@ impl Resolver<'_, '_> {
         true
     }
 
-    /// The line of this turn that is said anew, where a word of doubt stands between: "four bean burritos, hold on, five bean burritos".
+    /// The line of this turn that is said anew, where a word of doubt stands between, "four bean burritos, hold on, five bean burritos",
+    /// or where it was only named before: "milk, three milks".
     pub(super) fn said_anew(&self, name: &Name, np: &Np, edge: &Edge) -> Option<usize> {
         let line = self.ledger.new_line_of(name).filter(|_| np.which == Which::Unsaid && !self.follows("list", edge))?;
-        let end = self.entries.iter().rev().find(|e| e.what == What::Line(line))?.span.end;
+        let at = self.entries.iter().rposition(|e| e.what == What::Line(line))?;
+        let before = self.entries.get(at)?;
         let doubts = |i: usize| ["corrects", "revises", "hesitates"].iter().any(|kind| self.chart.is_word(kind, i));
-        (end..edge.start).any(|i| doubts(i) && !self.entries.iter().any(|e| e.span.contains(&i))).then_some(line)
+        let doubted = (before.span.end..edge.start).any(|i| doubts(i) && !self.entries.iter().any(|e| e.span.contains(&i)));
+        let counts = |i: usize| self.chart.is_word("indefinite", i) || self.chart.model.numbers.whole(self.chart.tokens, i).is_some();
+        let bare = !self.looks_ahead || self.grammar.patterns.get(before.pattern).is_some_and(|p| p.bare);
+        let named = at + 1 == self.entries.len() && bare && !before.span.clone().any(counts);
+        let told = np.count.is_some() || np.article == Article::Indefinite;
+        (doubted || named && told).then_some(line)
     }
 }

@@ -377,8 +377,14 @@ impl Resolver<'_, '_> {
             Some(Slot::Hole) | None => self.ledger.last_item(&|n| self.chart.knowledge.mask(n) & composed != 0),
             Some(slot) => self.term(&slot, edge, bound, composed, false, &[]).and_then(|t| t.as_name().map(Name::from)),
         };
-        let Some(combo) = combo else { return };
         let np = template.args.get(1).and_then(|s| self.np(edge, s)).unwrap_or_default();
+        let Some(combo) = combo else {
+            // "Water to drink", where there is nothing that it could be a part of.
+            if let (Some(Slot::Hole), Picked::One(name)) = (template.args.first(), self.pick(&np, items, 0.0)) {
+                self.new_line(name, np.count.unwrap_or(1), &np.attributes, edge, pattern.weak);
+            }
+            return;
+        };
         // "Never mind the box, just the crunchwrap".
         if self.goes(&combo)
             && let Picked::One(name) = self.pick(&np, items, 0.0)
