@@ -76,20 +76,26 @@ impl serde::Serialize for Violation {
 #[derive(Clone, Debug)]
 pub struct Faithful {
     names: NameIndex,
+    /// What the grammar asks of the site.
+    facts: Arc<[Atom]>,
     grammar: Arc<Grammar>,
     words: Arc<Words>,
 }
 
 impl Faithful {
-    /// For the names of a site, by the domain's grammar of replies and its words.
-    pub fn new<S: AsRef<str>>(names: impl IntoIterator<Item = S>, grammar: Arc<Grammar>, words: Words) -> Self {
-        Self { names: NameIndex::new(names), grammar, words: Arc::new(words) }
+    /// For the facts of a site, by the domain's grammar of replies and its words.
+    pub fn new(facts: &[Atom], grammar: Arc<Grammar>, words: Words) -> Self {
+        Self { names: NameIndex::default(), facts: Arc::default(), grammar, words: Arc::new(words) }.over(facts)
     }
 
-    /// The same for a site with other names.
+    /// The same for a site with other facts.
     #[must_use]
-    pub fn over<S: AsRef<str>>(&self, names: &[S]) -> Self {
-        Self { names: NameIndex::new(names), ..self.clone() }
+    pub fn over(&self, facts: &[Atom]) -> Self {
+        let (mut names, mut kinds) = (vec![], BTreeSet::new());
+        facts.iter().flat_map(|f| &f.args).for_each(|t| collect(t, &mut names, &mut kinds));
+        // A name that is also the word for a kind of thing ("a drink") names nothing by itself.
+        let names = NameIndex::new(names.into_iter().filter(|n| !kinds.contains(&n.to_lowercase())));
+        Self { names, facts: self.grammar.asked_of(facts).cloned().collect(), ..self.clone() }
     }
 
     /// Checks a text against the actions; `template` gives their plain words.
@@ -107,7 +113,7 @@ impl Faithful {
         let says = says.get(..says.len().min(ACTIONS)).unwrap_or_default();
         let drafts = template.parts(says, tone);
         let mut checker = Checker {
-            ground: self.grammar.ground(says, &tone.role, &self.words, &self.names),
+            ground: self.grammar.ground(says, &tone.role, &self.words, &self.names, &self.facts),
             clauses: Clauses::new(says, tone, template, &self.names, &self.grammar, &self.words.currency),
             drafts: drafts.iter().map(|(of, text)| (mask(of), text.clone())).collect(),
             drafted: drafts.iter().flat_map(|(_, text)| sentences(text)).map(|s| words::tokens(&s)).collect(),
@@ -358,7 +364,9 @@ fn collect(term: &Term, strings: &mut Vec<String>, constants: &mut BTreeSet<Stri
 /// argument, a place in a row, or a count or sum of equal actions; a name if it is an argument or part of one.
 pub fn unsupported(text: &str, says: &[Say], names: &NameIndex) -> Vec<Entity> {
     let (mut strings, mut constants) = (Vec::new(), BTreeSet::new());
-    let mut numbers: BTreeSet<i64> = (0..=i64::try_from(says.len()).unwrap_or(i64::MAX)).collect();
+    // As many as there are actions, or things in one of them: two possible matches.
+    let most = says.iter().map(|say| say.action.args.len()).chain([says.len()]).max().unwrap_or_default();
+    let mut numbers: BTreeSet<i64> = (0..=i64::try_from(most).unwrap_or(i64::MAX)).collect();
     let mut sums: std::collections::BTreeMap<&Atom, i64> = std::collections::BTreeMap::new();
     for say in says {
         for atom in std::iter::once(&say.action).chain(&say.input) {

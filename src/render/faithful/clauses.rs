@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
+use super::alike::Filling;
 use super::grammar::Grammar;
 use super::scan::{Entity, NameIndex, read, tokens};
 use super::{Violation, collect, unsupported};
@@ -67,6 +68,17 @@ pub struct Rows {
     pub both: BTreeSet<String>,
     #[serde(deserialize_with = "words_of")]
     pub several: BTreeSet<String>,
+    /// What makes one price of several, and what tells it of each.
+    #[serde(deserialize_with = "words_of")]
+    pub together: BTreeSet<String>,
+    #[serde(deserialize_with = "words_of")]
+    pub each: BTreeSet<String>,
+    /// What stands before a thing that begins anew behind something denied: without onions, a Water.
+    #[serde(deserialize_with = "words_of")]
+    pub counting: BTreeSet<String>,
+    /// Words of actions behind which it does so too: beans for beef, a Water.
+    #[serde(deserialize_with = "words_of")]
+    pub renewing: BTreeSet<String>,
     /// Words of actions that say how many there are.
     #[serde(deserialize_with = "words_of")]
     pub counted: BTreeSet<String>,
@@ -96,6 +108,14 @@ pub struct Never {
 const COMMA: &str = "zzcomma";
 const LINE: &str = "zzline";
 
+impl Never {
+    /// The same with its phrases as texts are looked through.
+    pub fn plain(mut self, filling: &Filling) -> Self {
+        self.say.iter_mut().for_each(|phrase| [*phrase, _] = filling.plain(phrase));
+        self
+    }
+}
+
 impl Rows {
     pub fn extend(&mut self, more: Self) {
         self.denying.extend(more.denying);
@@ -115,6 +135,10 @@ impl Rows {
         self.asking.extend(more.asking);
         self.both.extend(more.both);
         self.several.extend(more.several);
+        self.together.extend(more.together);
+        self.each.extend(more.each);
+        self.counting.extend(more.counting);
+        self.renewing.extend(more.renewing);
         self.counted.extend(more.counted);
         self.social.extend(more.social);
     }
@@ -213,7 +237,7 @@ impl Clauses {
         if let Some(phrase) = self.never_said(text) {
             return Err(Violation::Unsupported(phrase));
         }
-        if self.tells_as_asked(text, &of) || self.tells_of_several(text, &of) {
+        if self.tells_as_asked(text, &of) || self.tells_of_several(text, &of) || self.prices_several(text) {
             return Err(Violation::Unsupported(near()));
         }
         if !self.rows_hold(text) || !self.rows_agree(text) {
@@ -252,7 +276,7 @@ impl Clauses {
     /// Whether a clause that does no more than name says "too", so that what was said last holds of it: the bowl is off, and the burrito too.
     fn alone(&self, clause: &str) -> Option<bool> {
         let all = tokens(clause);
-        let Rows { before, likewise, beside, .. } = &self.grammar.rows;
+        let Rows { before, likewise, beside, .. } = &*self.grammar.rows;
         let (mut at, mut too) = (0, false);
         while let Some(first) = all.get(at) {
             let named = self.names.longest_at(all.get(at..).unwrap_or_default()).map(|(_, length)| length);
@@ -267,7 +291,7 @@ impl Clauses {
     /// What stands in one row with what is denied is denied too: without this and that.
     fn rows_hold(&self, text: &str) -> bool {
         let all = tokens(text);
-        let Rows { denying, taking, before, joining, .. } = &self.grammar.rows;
+        let Rows { denying, taking, before, joining, .. } = &*self.grammar.rows;
         let any = |at: usize, list: &BTreeSet<String>| all.get(at).is_some_and(|t| list.contains(&t.word));
         let name = |at: usize| self.names.longest_at(all.get(at..).unwrap_or_default());
         let counted = |at: usize| any(at, before) || all.get(at).is_some_and(|t| t.word.bytes().all(|b| b.is_ascii_digit()));
@@ -285,7 +309,7 @@ impl Clauses {
 
     /// Whether names that stand in one row, with nothing but a joining word between, are told of alike: out of guacamole and beans.
     fn rows_agree(&self, text: &str) -> bool {
-        let Rows { before, joining, apart, away, pointing, done_to, after_done, .. } = &self.grammar.rows;
+        let Rows { denying, before, counting, renewing, joining, apart, away, pointing, done_to, after_done, .. } = &*self.grammar.rows;
         let marked = text.replace(", ", &format!(" {COMMA} ")).replace('\n', &format!(" {LINE} "));
         let all = tokens(&marked);
         let word = |at: usize| all.get(at).map_or("", |t| t.word.as_str());
@@ -318,7 +342,11 @@ impl Clauses {
                         return false;
                     }
                 }
-                if joins && !anew && between.iter().all(bare) {
+                let digits = |w: &str| w.bytes().all(|b| b.is_ascii_digit());
+                let denied = end.checked_sub(tokens(first).len() + 1).is_some_and(|at| denying.contains(word(at)));
+                let anew_behind = denied || self.about(first).iter().any(|h| in_kind(h, renewing));
+                let counted = anew_behind && between.last().is_some_and(|w| counting.contains(*w) || digits(w));
+                if joins && !anew && !counted && between.iter().all(bare) {
                     let (one, other) = (self.about(first), self.about(name));
                     let alike = |a: &&Held, b: &&Held| a.kind == b.kind || gone(a) == gone(b) && !in_kind(a, apart) && !in_kind(b, apart);
                     if !one.is_empty() && !other.is_empty() && !one.iter().any(|a| other.iter().any(|b| alike(a, b))) {
@@ -334,11 +362,12 @@ impl Clauses {
 
     /// Whether something is told of several that was done to one: two tacos, with beans on them.
     fn tells_of_several(&self, text: &str, of: &[&Held]) -> bool {
-        let Rows { both, several, counted, .. } = &self.grammar.rows;
+        let Rows { both, several, counted, .. } = &*self.grammar.rows;
         let words = tokens(text);
         let says = |list: &BTreeSet<String>| words.iter().any(|t| list.contains(&t.word));
         let times = |h: &Held| self.held.iter().filter(|o| o.kind == h.kind).count();
-        if says(both) && !self.held.iter().any(|h| times(h) > 1) {
+        let two = |s: &Say| s.input.iter().flat_map(|a| &a.args).any(|t| t.as_int() == Some(2));
+        if says(both) && !self.held.iter().zip(&self.says).any(|(h, s)| times(h) > 1 || two(s) && of.iter().any(|o| std::ptr::eq(*o, h))) {
             return true;
         }
         let number = |s: &Say| s.input.iter().flat_map(|a| &a.args).any(|t| t.as_int().is_some_and(|n| n > 1));
@@ -350,21 +379,41 @@ impl Clauses {
         many && says(several) && told
     }
 
+    /// Whether the price of one thing is told of several: both for it, or two of them at it, and not each.
+    fn prices_several(&self, text: &str) -> bool {
+        let Rows { both, together, each, .. } = &*self.grammar.rows;
+        let words = tokens(text);
+        let says = |list: &BTreeSet<String>| words.iter().any(|t| list.contains(&t.word));
+        let holding = |cents: i64| {
+            let holds = move |s: &Say| s.action.args.iter().any(|t| t.as_int().is_some_and(|n| i64::from(n) == cents));
+            self.says.iter().zip(&self.held).filter(move |(s, _)| holds(s)).map(|(_, h)| h)
+        };
+        let single = |amount: &Entity| {
+            let Entity::Money(cents) = amount else { return false };
+            holding(*cents).count() == 1 && holding(*cents).all(|h| !h.names.is_empty())
+        };
+        let all = read(text, &self.names);
+        let counted = |run: &[Entity]| matches!(run, [Entity::Number(200..=2_000), Entity::Name(_), amount] if single(amount));
+        !says(each) && (all.windows(3).any(counted) || (says(both) || says(together)) && all.iter().any(single))
+    }
+
     /// A phrase of the text that is never said beside one of the actions.
     fn never_said(&self, text: &str) -> Option<String> {
         let held = |words: &BTreeSet<String>| self.held.iter().any(|h| h.kind.iter().any(|w| words.contains(w)));
         let mut holds = self.grammar.never.iter().filter(|n| (n.beside.is_empty() || held(&n.beside)) && !held(&n.unless)).peekable();
         holds.peek()?;
-        let said = tokens(text).iter().fold(String::from(" "), |said, t| said + &t.word + " ");
-        holds.flat_map(|n| &n.say).find(|phrase| said.contains(&format!(" {phrase} "))).cloned()
+        let said = self.grammar.filling.plain(text);
+        holds.flat_map(|n| &n.say).find(|phrase| said.iter().any(|s| s.contains(*phrase))).cloned()
     }
 
     /// Whether a question tells as done what is only asked: I removed the Pepsi, okay?
     fn tells_as_asked(&self, text: &str, of: &[&Held]) -> bool {
-        let Rows { doer, did, tag, asking, .. } = &self.grammar.rows;
-        let Some((told, end)) = text.trim_end().strip_suffix('?').and_then(|t| t.rsplit_once(',')) else { return false };
+        let Rows { doer, did, tag, asking, .. } = &*self.grammar.rows;
+        let Some(asked) = text.trim_end().strip_suffix('?') else { return false };
+        let (told, end) = asked.rsplit_once(',').unwrap_or((asked, ""));
         let (words, tail) = (tokens(told), tokens(end));
-        let tagged = !tail.is_empty() && tail.iter().all(|t| tag.contains(&t.word));
+        let opens = words.first().is_some_and(|t| doer.contains(&t.word));
+        let tagged = if tail.is_empty() { opens } else { tail.iter().all(|t| tag.contains(&t.word)) };
         let says_did = words.windows(3).any(|w| {
             let [a, b, c] = w else { return false };
             doer.contains(&a.word) && (did.contains(&b.word) || did.contains(&c.word))
@@ -414,7 +463,7 @@ fn has(text: &str, words: &BTreeSet<String>) -> bool {
 fn clauses(text: &str) -> Vec<String> {
     let mut out = vec![String::new()];
     for word in super::words::tokens(text) {
-        if word == super::words::PAUSE || CUTS.contains(&word.as_str()) {
+        if super::words::parts(&word) || CUTS.contains(&word.as_str()) {
             out.push(String::new());
         } else if let Some(last) = out.last_mut() {
             last.push_str(&word);

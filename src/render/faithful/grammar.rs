@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::alike::{ASSENTS, Alike, Filling, REGRETS};
 use super::clauses::{Never, Rows, words_of};
-use super::names::{heads, named, names_of, parts_of};
+use super::names::{beside_cut, heads, name_words, named, names_of, parts_of};
 use super::phrase::{Fill, Form, Part, Piece, Shape, Slot, among, phrase};
 use super::scan::NameIndex;
 use super::words::{self, Phrase};
@@ -77,6 +77,9 @@ struct RuleText {
     action: Vec<String>,
     #[serde(default)]
     input: Vec<String>,
+    /// Facts of the site instead of actions: what is known of what the reply names.
+    #[serde(default)]
+    fact: Vec<String>,
     /// The variable whose numbers are summed over equal actions.
     #[serde(default)]
     count: Option<String>,
@@ -105,6 +108,7 @@ struct Rule {
     keys: Vec<Pattern>,
     actions: Vec<Pattern>,
     inputs: Vec<Pattern>,
+    facts: Vec<Pattern>,
     count: Option<Name>,
     total: Option<Pattern>,
     quiet: bool,
@@ -124,7 +128,8 @@ struct Rule {
 pub struct Grammar {
     rules: Vec<Rule>,
     merge: Vec<Pattern>,
-    filling: Arc<Filling>,
+    /// Words of no weight.
+    pub filling: Arc<Filling>,
     alike: Arc<Alike>,
     silent: Vec<Pattern>,
     implied: Vec<Pattern>,
@@ -134,7 +139,7 @@ pub struct Grammar {
     /// These, and words that refuse or take away.
     pub refusing: BTreeSet<String>,
     /// How far they reach.
-    pub rows: Rows,
+    pub rows: Arc<Rows>,
     /// What is never said beside certain actions.
     pub never: Vec<Never>,
 }
@@ -158,8 +163,8 @@ impl Grammar {
                     file.alike.iter().for_each(|class| Arc::make_mut(&mut grammar.alike).add(class));
                     grammar.refusing.extend(file.refusing.into_iter().chain(file.denying.iter().cloned()));
                     grammar.denying.extend(file.denying);
-                    grammar.rows.extend(file.rows);
-                    grammar.never.extend(file.never);
+                    Arc::make_mut(&mut grammar.rows).extend(file.rows);
+                    grammar.never.extend(file.never.into_iter().map(|never| never.plain(&grammar.filling)));
                     let mut wrong = |text: &str, problem: String| {
                         let at = source.text.find(text).map_or(0..0, |s| s..s + text.len());
                         found.push(
@@ -185,7 +190,7 @@ impl Grammar {
                     for rule in &file.rules {
                         match rule.read(&shared, &mut wrong) {
                             // What no action binds takes its keys from the parts of each phrase.
-                            Some(rule) if rule.actions.is_empty() => {
+                            Some(rule) if rule.actions.is_empty() && rule.facts.is_empty() => {
                                 grammar.rules.extend(rule.say.iter().map(|s| Rule { say: vec![s.clone()], ..rule.clone() }.knowing()));
                             }
                             rule => grammar.rules.extend(rule.map(Rule::closing)),
@@ -202,13 +207,22 @@ impl Grammar {
         self.short.get(word)
     }
 
-    /// The grammar of one reply; `names` are those of the site.
-    pub fn ground(&self, says: &[Say], role: &str, words: &Arc<Words>, names: &NameIndex) -> Ground {
+    /// Those of a site's facts that a rule asks for.
+    pub fn asked_of<'f>(&self, facts: &'f [Atom]) -> impl Iterator<Item = &'f Atom> {
+        facts.iter().filter(|fact| self.rules.iter().flat_map(|r| &r.facts).any(|p| p.matches_atom(fact, &mut vec![])))
+    }
+
+    /// The grammar of one reply; `names` and `facts` are those of the site.
+    pub fn ground(&self, says: &[Say], role: &str, words: &Arc<Words>, names: &NameIndex, facts: &[Atom]) -> Ground {
         let says = self.merged(says);
+        let all = names_of(&says);
+        let known = facts.iter().filter(|fact| named(fact).is_some_and(|name| all.values().any(|n| *n == name)));
+        let known: Vec<Say> = known.take(ACTIONS).map(|fact| Say { action: fact.clone(), input: None }).collect();
         let mut instances: Vec<(&Rule, Bindings, Mask)> = vec![];
-        let (with, without): (Vec<&Rule>, Vec<&Rule>) = self.rules.iter().partition(|r| !r.actions.is_empty());
+        let (with, without): (Vec<&Rule>, Vec<&Rule>) = self.rules.iter().partition(|r| !r.actions.is_empty() || !r.facts.is_empty());
         for rule in with.into_iter().filter(|r| r.roles.is_empty() || r.roles.iter().any(|o| o == role)) {
-            instances.extend(rule.over(&says).into_iter().map(|(b, mask)| (rule, b, mask)));
+            instances.extend(rule.over(&rule.actions, &says).into_iter().map(|(b, mask)| (rule, b, mask)));
+            instances.extend(rule.over(&rule.facts, &known).into_iter().map(|(b, _)| (rule, b, 0)));
         }
         // What builds on keyed parts is there once for each key; so far down as parts build on parts.
         let mut done: BTreeSet<(usize, Vec<Term>)> = BTreeSet::new();
@@ -235,11 +249,12 @@ impl Grammar {
         }
         let subjects: BTreeSet<&Term> =
             instances.iter().flat_map(|(_, b, _)| b).filter_map(|(n, v)| if let (Value::Term(t), "D") = (v, &**n) { Some(t) } else { None }).collect();
-        let all = names_of(&says);
         let mut ground = Ground {
             words: words.clone(),
             filling: self.filling.clone(),
-            denying: self.rows.denying.clone(),
+            beside_cut: beside_cut(&name_words(&all), &self.rows),
+            name_words: name_words(&all),
+            rows: self.rows.clone(),
             alike: self.alike.clone(),
             pronouns: subjects.len() == 1,
             heads: heads(&all, names),
@@ -325,7 +340,7 @@ fn filled(text: &str, shared: &BTreeMap<String, String>) -> String {
 impl RuleText {
     fn read(&self, shared: &BTreeMap<String, String>, wrong: &mut impl FnMut(&str, String)) -> Option<Rule> {
         let mut patterns = |texts: &[String]| -> Vec<Pattern> { texts.iter().filter_map(|t| Pattern::parse(t).map_err(|e| wrong(t, e.into())).ok()).collect() };
-        let (actions, inputs) = (patterns(&self.action), patterns(&self.input));
+        let (actions, inputs, facts) = (patterns(&self.action), patterns(&self.input), patterns(&self.fact));
         let mut one = |text: &Option<String>| text.iter().flat_map(|t| patterns(std::slice::from_ref(t))).next();
         let (total, owes, pays, closes) = (one(&self.total), one(&self.owes), one(&self.pays), one(&self.closes));
         let mut say = vec![];
@@ -348,6 +363,7 @@ impl RuleText {
             keys,
             actions,
             inputs,
+            facts,
             count,
             total,
             quiet: self.quiet,
@@ -393,11 +409,11 @@ impl Rule {
         self
     }
 
-    /// Its bindings over the actions, equal ones together: how many there are is `M`.
-    fn over(&self, says: &[Say]) -> Vec<(Bindings, Mask)> {
+    /// Its bindings over the actions of these forms, equal ones together: how many there are is `M`.
+    fn over(&self, forms: &[Pattern], says: &[Say]) -> Vec<(Bindings, Mask)> {
         let mut out: Vec<(Bindings, Mask, i64, i64)> = vec![];
         for (at, say) in says.iter().enumerate() {
-            for action in &self.actions {
+            for action in forms {
                 let mut b = vec![];
                 if !action.matches_atom(&say.action, &mut b) {
                     continue;
@@ -444,8 +460,12 @@ pub struct Ground {
     pub filling: Arc<Filling>,
     /// Words that say the same.
     pub alike: Arc<Alike>,
-    /// Words that deny what stands right behind them.
-    pub denying: BTreeSet<String>,
+    /// Which words deny what stands right behind them.
+    pub rows: Arc<Rows>,
+    /// What may stand between a name that is cut short and the full one.
+    pub beside_cut: BTreeSet<String>,
+    /// The words of names but for their last.
+    pub name_words: BTreeSet<String>,
     pronouns: bool,
     /// Names by their last words, which stand for them behind an article.
     pub heads: BTreeMap<String, String>,
@@ -517,14 +537,29 @@ impl Ground {
             Shape::Bag(all, among) => Piece::Bag(all.iter().map(|s| self.piece(s, b)).collect(), among.clone()),
             Shape::Alt(all) => Piece::Alt(all.iter().map(|s| self.piece(s, b)).collect()),
             Shape::Word(w) => Piece::Word(w.clone()),
-            Shape::Pause => Piece::Pause,
+            Shape::Pause(fill) => Piece::Pause(*fill),
             Shape::Closed(piece) => Piece::Shared(piece.clone()),
-            Shape::Slot(slot) => Piece::Alt(self.slot(slot, b).into_iter().map(spoken).collect()),
+            Shape::Slot(slot) => Piece::Alt(self.slot(slot, b).into_iter().map(spoken).chain(self.cut(slot, b)).collect()),
             Shape::Part(part) => {
                 let key: Vec<Term> = part.keys.iter().filter_map(|k| k.filled(b)).collect();
                 self.index.get(&(part.name.clone(), key)).map_or(Piece::Alt(vec![]), |at| Piece::Part(*at, part.list))
             }
         }
+    }
+
+    /// A slot's name without the last word that others have too, in a row that ends in a full one.
+    fn cut(&self, slot: &Slot, b: &Bindings) -> Vec<Piece> {
+        let cut = value(b, &slot.var).and_then(Term::as_name).and_then(|name| self.parts_of.get(name).map(|parts| (name, parts)));
+        let before: Vec<Phrase> = match &slot.form {
+            Form::Plain => vec![vec![]],
+            Form::Known => ["a", "an", "the", ""].map(words::tokens).into(),
+            Form::Counted(count) => words::before_noun(value(b, count).and_then(Term::as_int).map_or(1, i64::from)),
+            _ => vec![],
+        };
+        let cuts = cut.into_iter().flat_map(|(name, parts)| parts.iter().filter(|p| p.1).zip(words::tokens(name).pop()));
+        let counted = matches!(slot.form, Form::Counted(_));
+        let cut = |part: &Phrase, last: &String, w: &Phrase| Piece::Seq(vec![spoken(w.clone()), Piece::Cut(part.clone(), last.clone(), counted)], Fill::Tight);
+        cuts.flat_map(|((part, _), last)| before.iter().map(move |w| cut(part, &last, w))).collect()
     }
 
     /// Every way to say a slot; none if its variable has no value, so that the wording falls away.
@@ -535,13 +570,12 @@ impl Ground {
         let behind = |first: &[&str], nouns: Vec<Phrase>| -> Vec<Phrase> {
             first.iter().flat_map(|f| nouns.iter().map(|n| [words::tokens(f), n.clone()].concat())).collect()
         };
-        let parts = |bare: bool| term.as_name().and_then(|t| self.parts_of.get(t)).into_iter().flatten().filter(move |p| !bare || p.1).map(|p| p.0.clone());
+        let parts = || term.as_name().and_then(|t| self.parts_of.get(t)).into_iter().flatten().filter(|p| !p.1).map(|p| p.0.clone());
         let noun = |n: i64| term.as_name().map_or_else(|| vec![words::tokens(&name)], |t| words::noun(&self.words.nouns, n, t));
         let known = |n: i64| match n {
             1 => {
                 let mut out = behind(&["the", "your", "our", "that", "this", "those", "these", "a", "an", "one", ""], noun(1));
-                out.extend(behind(&["the", "your", "that", "this", "those", "these"], parts(false).collect()));
-                out.extend(behind(&["a", "an", "the", ""], parts(true).collect()));
+                out.extend(behind(&["the", "your", "that", "this", "those", "these"], parts().collect()));
                 out
             }
             n => {
@@ -553,7 +587,7 @@ impl Ground {
             }
         };
         match &slot.form {
-            Form::Plain => int.map_or_else(|| words::either_number(&name).into_iter().chain(parts(true)).collect(), words::numerals),
+            Form::Plain => int.map_or_else(|| words::either_number(&name), words::numerals),
             Form::Known => known(1),
             Form::Plural => noun(2),
             // Where one thing alone can be meant, nothing need be said of it; the whole order is no such thing.
@@ -580,5 +614,5 @@ impl Ground {
 }
 
 fn spoken(words: Phrase) -> Piece {
-    Piece::Seq(words.into_iter().map(|w| if w == words::PAUSE { Piece::Pause } else { Piece::Exact(w) }).collect(), Fill::Tight)
+    Piece::Seq(words.into_iter().map(|w| if words::parts(&w) { Piece::Pause(Fill::Tight) } else { Piece::Exact(w) }).collect(), Fill::Tight)
 }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::clauses::Rows;
 use super::collect;
 use super::scan::{NameIndex, tokens};
 use super::words::{self, Phrase};
@@ -42,6 +43,23 @@ pub fn parts_of(all: &Spoken, names: &NameIndex) -> BTreeMap<String, Vec<(Phrase
         .collect()
     };
     all.iter().map(|(name, text)| (text.clone(), parts(name))).collect()
+}
+
+/// The words of names but for their last.
+pub fn name_words(all: &Spoken) -> BTreeSet<String> {
+    let lasts: BTreeSet<&String> = all.keys().filter_map(|name| name.last()).collect();
+    all.keys().flatten().filter(|w| !lasts.contains(w)).cloned().collect()
+}
+
+/// What may stand between a name without its last word and the full name that ends the row: other names, and what counts or joins them.
+pub fn beside_cut(name_words: &BTreeSet<String>, rows: &Rows) -> BTreeSet<String> {
+    name_words
+        .iter()
+        .cloned()
+        .chain(rows.before.iter().chain(&rows.joining).cloned())
+        .chain(["&", words::PAUSE].map(str::to_owned))
+        .chain((1..20).map(|n| n.to_string()))
+        .collect()
 }
 
 /// The first name that an atom holds.
