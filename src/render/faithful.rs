@@ -257,7 +257,9 @@ impl Checker {
         }
         // A name asked by itself opens what is said of it: "Otto Weiss? No allergies."
         let asked = sentence.trim_end_matches('?').trim();
-        if states.is_empty() && fault.is_none() && asked.len() < sentence.len() && self.ground.topics.iter().any(|t| words::tokens(t) == words::tokens(asked)) {
+        let mut own = words::tokens(asked);
+        own.drain(..usize::from(own.first().is_some_and(|w| matches!(w.as_str(), "the" | "your" | "a" | "an"))));
+        if states.is_empty() && fault.is_none() && asked.len() < sentence.len() && self.ground.topics.iter().any(|t| words::tokens(t) == own) {
             self.opening = Some(format!("{asked}, "));
             self.held.push(said.to_owned());
             return vec![];

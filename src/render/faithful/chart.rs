@@ -272,25 +272,12 @@ impl<'a> Reading<'a> {
             Piece::Cut(name, last, counted) => {
                 let end = start + name.len();
                 let said = self.tokens.get(start..end).is_some_and(|own| own == name.as_slice());
-                (said && self.given(last, start, end, *counted)).then_some((end, 0)).into_iter().collect()
+                (said && self.ground.cuts.given(self.tokens, last, (start, end), *counted)).then_some((end, 0)).into_iter().collect()
             }
             Piece::Shared(piece) => self.piece(piece, start, depth),
             Piece::Part(part, None) => self.part(*part, start, depth),
             Piece::Part(part, Some(last)) => self.list(*part, last, start, depth),
         }
-    }
-
-    /// Whether the last word of a name that is cut short here stands at the end of the row, counted like the name, or heads it: "Quesadillas: Cheese".
-    fn given(&self, last: &str, start: usize, end: usize, counted: bool) -> bool {
-        let (beside, counting) = (&self.ground.beside_cut, &self.ground.rows.counting);
-        let is_last = |t: &String| t.trim_end_matches('s') == last.trim_end_matches('s');
-        let rest = self.tokens.get(end..).unwrap_or_default();
-        let full = rest.iter().position(|t| !beside.contains(t)).filter(|at| rest.get(*at).is_some_and(is_last));
-        let counts = |t: &String| counting.contains(t) || t.parse::<u8>().is_ok();
-        let heads = |at: usize| {
-            self.tokens.get(at).is_some_and(is_last) && at.checked_sub(1).and_then(|b| self.tokens.get(b)).is_none_or(|b| !self.ground.name_words.contains(b))
-        };
-        full.is_some_and(|at| !counted || rest.iter().take(at).any(counts)) || !counted && (0..start).any(heads)
     }
 
     /// Where a word that begins here ends, or words that say the same.

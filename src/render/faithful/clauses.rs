@@ -17,77 +17,76 @@ const CURRENCIES: [char; 9] = ['$', '€', '£', '¥', '¢', '₹', '₽', '₩'
 /// Words between which denials are looked for clause by clause.
 const CUTS: [&str; 5] = ["but", "and", "so", "because", "though"];
 
-/// Which words deny, or take away, every name of the row behind them.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Rows {
-    /// No onions or cheese.
-    #[serde(deserialize_with = "words_of")]
-    pub denying: BTreeSet<String>,
-    /// Taken off the taco and two drinks.
-    #[serde(deserialize_with = "words_of")]
-    pub taking: BTreeSet<String>,
-    /// What may stand before a name that is taken away.
-    #[serde(deserialize_with = "words_of")]
-    pub before: BTreeSet<String>,
-    /// What joins a row's last name.
-    #[serde(deserialize_with = "words_of")]
-    pub joining: BTreeSet<String>,
-    /// What says of a name by itself that the same holds of it: the burrito too.
-    #[serde(deserialize_with = "words_of")]
-    pub likewise: BTreeSet<String>,
-    /// What may stand beside such a name.
-    #[serde(deserialize_with = "words_of")]
-    pub beside: BTreeSet<String>,
-    /// Words of actions whose names go in no row with others': what somebody cannot have.
-    #[serde(deserialize_with = "words_of")]
-    pub apart: BTreeSet<String>,
-    /// Words of actions that take away what they name.
-    #[serde(deserialize_with = "words_of")]
-    pub away: BTreeSet<String>,
-    /// What stands before a word to which something was done: the removed onions.
-    #[serde(deserialize_with = "words_of")]
-    pub pointing: BTreeSet<String>,
-    /// What was done to it.
-    #[serde(deserialize_with = "words_of")]
-    pub done_to: BTreeSet<String>,
-    /// What may follow there all the same: the one removed from.
-    #[serde(deserialize_with = "words_of")]
-    pub after_done: BTreeSet<String>,
-    /// Who says what was done.
-    #[serde(deserialize_with = "words_of")]
-    pub doer: BTreeSet<String>,
-    /// What was done, as who did it says.
-    #[serde(deserialize_with = "words_of")]
-    pub did: BTreeSet<String>,
-    /// What makes a question of it at the end.
-    #[serde(deserialize_with = "words_of")]
-    pub tag: BTreeSet<String>,
-    /// Words for two, and words for several, of what was done.
-    #[serde(deserialize_with = "words_of")]
-    pub both: BTreeSet<String>,
-    #[serde(deserialize_with = "words_of")]
-    pub several: BTreeSet<String>,
-    /// What makes one price of several, and what tells it of each.
-    #[serde(deserialize_with = "words_of")]
-    pub together: BTreeSet<String>,
-    #[serde(deserialize_with = "words_of")]
-    pub each: BTreeSet<String>,
-    /// What stands before a thing that begins anew behind something denied: without onions, a Water.
-    #[serde(deserialize_with = "words_of")]
-    pub counting: BTreeSet<String>,
-    /// Words of actions behind which it does so too: beans for beef, a Water.
-    #[serde(deserialize_with = "words_of")]
-    pub renewing: BTreeSet<String>,
-    /// Words of actions that say how many there are.
-    #[serde(deserialize_with = "words_of")]
-    pub counted: BTreeSet<String>,
-    /// Words of actions that change nothing.
-    #[serde(deserialize_with = "words_of")]
-    pub social: BTreeSet<String>,
-    /// Actions that ask.
-    #[serde(deserialize_with = "words_of")]
-    pub asking: BTreeSet<String>,
+/// Lists of words by name, of which several files may each give some.
+macro_rules! lists {
+    ($(#[$of:meta])* $lists:ident { $($(#[$doc:meta])* $list:ident,)* }) => {
+        $(#[$of])*
+        #[derive(Clone, Debug, Default, Deserialize)]
+        #[serde(deny_unknown_fields, default)]
+        pub struct $lists {
+            $($(#[$doc])* #[serde(deserialize_with = "words_of")] pub $list: BTreeSet<String>,)*
+        }
+
+        impl $lists {
+            pub fn extend(&mut self, more: Self) {
+                $(self.$list.extend(more.$list);)*
+            }
+        }
+    };
+}
+
+lists! {
+    /// Which words deny, or take away, every name of the row behind them.
+    Rows {
+        /// No onions or cheese.
+        denying,
+        /// Taken off the taco and two drinks.
+        taking,
+        /// What may stand before a name that is taken away.
+        before,
+        /// What joins a row's last name.
+        joining,
+        /// What says of a name by itself that the same holds of it: the burrito too.
+        likewise,
+        /// What may stand beside such a name.
+        beside,
+        /// Words of actions whose names go in no row with others': what somebody cannot have.
+        apart,
+        /// Words of actions that take away what they name.
+        away,
+        /// What stands before a word to which something was done: the removed onions.
+        pointing,
+        /// What was done to it.
+        done_to,
+        /// What may follow there all the same: the one removed from.
+        after_done,
+        /// Who says what was done.
+        doer,
+        /// What was done, as who did it says.
+        did,
+        /// What makes a question of it at the end.
+        tag,
+        /// Words for two, and words for several, of what was done.
+        both,
+        several,
+        /// What makes one price of several, and what tells it of each.
+        together,
+        each,
+        /// What stands before a thing that begins anew behind something denied: without onions, a Water.
+        counting,
+        /// Words of actions behind which it does so too: beans for beef, a Water.
+        renewing,
+        /// What stands before a name that a sentence is about.
+        heading,
+        /// What picks one of several: one of them.
+        one_of,
+        /// Words of actions that say how many there are.
+        counted,
+        /// Words of actions that change nothing.
+        social,
+        /// Actions that ask.
+        asking,
+    }
 }
 
 /// What is never said beside some actions, whatever words around it pass: no "no need to worry" beside a warning.
@@ -113,34 +112,6 @@ impl Never {
     pub fn plain(mut self, filling: &Filling) -> Self {
         self.say.iter_mut().for_each(|phrase| [*phrase, _] = filling.plain(phrase));
         self
-    }
-}
-
-impl Rows {
-    pub fn extend(&mut self, more: Self) {
-        self.denying.extend(more.denying);
-        self.taking.extend(more.taking);
-        self.before.extend(more.before);
-        self.joining.extend(more.joining);
-        self.likewise.extend(more.likewise);
-        self.beside.extend(more.beside);
-        self.apart.extend(more.apart);
-        self.away.extend(more.away);
-        self.pointing.extend(more.pointing);
-        self.done_to.extend(more.done_to);
-        self.after_done.extend(more.after_done);
-        self.doer.extend(more.doer);
-        self.did.extend(more.did);
-        self.tag.extend(more.tag);
-        self.asking.extend(more.asking);
-        self.both.extend(more.both);
-        self.several.extend(more.several);
-        self.together.extend(more.together);
-        self.each.extend(more.each);
-        self.counting.extend(more.counting);
-        self.renewing.extend(more.renewing);
-        self.counted.extend(more.counted);
-        self.social.extend(more.social);
     }
 }
 
@@ -246,7 +217,7 @@ impl Clauses {
         // "No, the Pepsi is on your order": what answers first denies nothing behind its comma.
         let behind_answer =
             text.trim_start().split_once(',').filter(|(first, _)| has(first, &self.grammar.denying) && tokens(first).len() == 1).map_or(text, |x| x.1);
-        if !of.is_empty() && of.iter().all(|h| h.denies) && !has(behind_answer, &self.grammar.refusing) {
+        if !of.is_empty() && of.iter().all(|h| h.denies) && !text.trim_end().ends_with('?') && !has(behind_answer, &self.grammar.refusing) {
             return Err(Violation::Negation(near()));
         }
         let mut refused = behind;
@@ -309,7 +280,7 @@ impl Clauses {
 
     /// Whether names that stand in one row, with nothing but a joining word between, are told of alike: out of guacamole and beans.
     fn rows_agree(&self, text: &str) -> bool {
-        let Rows { denying, before, counting, renewing, joining, apart, away, pointing, done_to, after_done, .. } = &*self.grammar.rows;
+        let Rows { denying, before, counting, renewing, heading, joining, apart, away, pointing, done_to, after_done, .. } = &*self.grammar.rows;
         let marked = text.replace(", ", &format!(" {COMMA} ")).replace('\n', &format!(" {LINE} "));
         let all = tokens(&marked);
         let word = |at: usize| all.get(at).map_or("", |t| t.word.as_str());
@@ -342,12 +313,14 @@ impl Clauses {
                         return false;
                     }
                 }
-                let digits = |w: &str| w.bytes().all(|b| b.is_ascii_digit());
-                let denied = end.checked_sub(tokens(first).len() + 1).is_some_and(|at| denying.contains(word(at)));
-                let anew_behind = denied || self.about(first).iter().any(|h| in_kind(h, renewing));
-                let counted = anew_behind && between.last().is_some_and(|w| counting.contains(*w) || digits(w));
-                if joins && !anew && !counted && between.iter().all(bare) {
-                    let (one, other) = (self.about(first), self.about(name));
+                let (one, other) = (self.about(first), self.about(name));
+                let (start, swaps) = (end.saturating_sub(tokens(first).len()), |of: &[&Held]| of.iter().any(|h| in_kind(h, renewing)));
+                let behind = swaps(&one) || start.checked_sub(1).is_some_and(|at| denying.contains(word(at)));
+                let counted = behind && between.last().is_some_and(|w| counting.contains(*w) || w.bytes().all(|b| b.is_ascii_digit()));
+                // "The coffee's off, a juice is on", "a taco, beans for the beef", "For Ada, codeine is refused": what comes last has words of its own.
+                let told = between.first().is_some_and(|w| *w != COMMA && *w != LINE && !joining.contains(*w));
+                let own = !ends && (told || between == [COMMA] && (swaps(&other) || start < 3 && heading.contains(word(0))));
+                if joins && !anew && !counted && !own && between.iter().all(bare) {
                     let alike = |a: &&Held, b: &&Held| a.kind == b.kind || gone(a) == gone(b) && !in_kind(a, apart) && !in_kind(b, apart);
                     if !one.is_empty() && !other.is_empty() && !one.iter().any(|a| other.iter().any(|b| alike(a, b))) {
                         return false;
@@ -362,9 +335,11 @@ impl Clauses {
 
     /// Whether something is told of several that was done to one: two tacos, with beans on them.
     fn tells_of_several(&self, text: &str, of: &[&Held]) -> bool {
-        let Rows { both, several, counted, .. } = &*self.grammar.rows;
+        let Rows { both, several, counted, one_of, .. } = &*self.grammar.rows;
         let words = tokens(text);
-        let says = |list: &BTreeSet<String>| words.iter().any(|t| list.contains(&t.word));
+        let word = |at: usize, back: usize| at.checked_sub(back).and_then(|at| words.get(at)).map_or("", |t| &t.word);
+        let picked = |at: usize| word(at, 1) == "of" && one_of.contains(word(at, 2));
+        let says = |list: &BTreeSet<String>| words.iter().enumerate().any(|(at, t)| list.contains(&t.word) && !picked(at));
         let times = |h: &Held| self.held.iter().filter(|o| o.kind == h.kind).count();
         let two = |s: &Say| s.input.iter().flat_map(|a| &a.args).any(|t| t.as_int() == Some(2));
         if says(both) && !self.held.iter().zip(&self.says).any(|(h, s)| times(h) > 1 || two(s) && of.iter().any(|o| std::ptr::eq(*o, h))) {

@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::alike::{ASSENTS, Alike, Filling, REGRETS};
 use super::clauses::{Never, Rows, words_of};
-use super::names::{beside_cut, heads, name_words, named, names_of, parts_of};
+use super::names::{Cuts, cut, heads, merged, named, names_of, parts_of};
 use super::phrase::{Fill, Form, Part, Piece, Shape, Slot, among, phrase};
 use super::scan::NameIndex;
 use super::words::{self, Phrase};
@@ -108,7 +108,8 @@ struct Rule {
     keys: Vec<Pattern>,
     actions: Vec<Pattern>,
     inputs: Vec<Pattern>,
-    facts: Vec<Pattern>,
+    /// Its actions are facts of the site.
+    known: bool,
     count: Option<Name>,
     total: Option<Pattern>,
     quiet: bool,
@@ -178,19 +179,13 @@ impl Grammar {
                             Err(problem) => wrong(text, problem),
                         }
                     }
-                    for text in &file.silent {
-                        Pattern::parse(text).map_or_else(|e| wrong(text, e.into()), |p| grammar.silent.push(p));
-                    }
-                    for text in &file.implied {
-                        Pattern::parse(text).map_or_else(|e| wrong(text, e.into()), |p| grammar.implied.push(p));
-                    }
-                    for text in &file.merge {
-                        Pattern::parse(text).map_or_else(|e| wrong(text, e.into()), |p| grammar.merge.push(p));
+                    for (texts, list) in [(file.silent, &mut grammar.silent), (file.implied, &mut grammar.implied), (file.merge, &mut grammar.merge)] {
+                        list.extend(texts.iter().filter_map(|t| Pattern::parse(t).map_err(|e| wrong(t, e.into())).ok()));
                     }
                     for rule in &file.rules {
                         match rule.read(&shared, &mut wrong) {
                             // What no action binds takes its keys from the parts of each phrase.
-                            Some(rule) if rule.actions.is_empty() && rule.facts.is_empty() => {
+                            Some(rule) if rule.actions.is_empty() => {
                                 grammar.rules.extend(rule.say.iter().map(|s| Rule { say: vec![s.clone()], ..rule.clone() }.knowing()));
                             }
                             rule => grammar.rules.extend(rule.map(Rule::closing)),
@@ -209,20 +204,19 @@ impl Grammar {
 
     /// Those of a site's facts that a rule asks for.
     pub fn asked_of<'f>(&self, facts: &'f [Atom]) -> impl Iterator<Item = &'f Atom> {
-        facts.iter().filter(|fact| self.rules.iter().flat_map(|r| &r.facts).any(|p| p.matches_atom(fact, &mut vec![])))
+        facts.iter().filter(|fact| self.rules.iter().filter(|r| r.known).flat_map(|r| &r.actions).any(|p| p.matches_atom(fact, &mut vec![])))
     }
 
     /// The grammar of one reply; `names` and `facts` are those of the site.
     pub fn ground(&self, says: &[Say], role: &str, words: &Arc<Words>, names: &NameIndex, facts: &[Atom]) -> Ground {
-        let says = self.merged(says);
+        let says = merged(says, &self.merge);
         let all = names_of(&says);
         let known = facts.iter().filter(|fact| named(fact).is_some_and(|name| all.values().any(|n| *n == name)));
         let known: Vec<Say> = known.take(ACTIONS).map(|fact| Say { action: fact.clone(), input: None }).collect();
         let mut instances: Vec<(&Rule, Bindings, Mask)> = vec![];
-        let (with, without): (Vec<&Rule>, Vec<&Rule>) = self.rules.iter().partition(|r| !r.actions.is_empty() || !r.facts.is_empty());
+        let (with, without): (Vec<&Rule>, Vec<&Rule>) = self.rules.iter().partition(|r| !r.actions.is_empty());
         for rule in with.into_iter().filter(|r| r.roles.is_empty() || r.roles.iter().any(|o| o == role)) {
-            instances.extend(rule.over(&rule.actions, &says).into_iter().map(|(b, mask)| (rule, b, mask)));
-            instances.extend(rule.over(&rule.facts, &known).into_iter().map(|(b, _)| (rule, b, 0)));
+            instances.extend(rule.over(if rule.known { &known } else { &says }).into_iter().map(|(b, mask)| (rule, b, mask)));
         }
         // What builds on keyed parts is there once for each key; so far down as parts build on parts.
         let mut done: BTreeSet<(usize, Vec<Term>)> = BTreeSet::new();
@@ -252,8 +246,7 @@ impl Grammar {
         let mut ground = Ground {
             words: words.clone(),
             filling: self.filling.clone(),
-            beside_cut: beside_cut(&name_words(&all), &self.rows),
-            name_words: name_words(&all),
+            cuts: Cuts::new(&all, &self.rows),
             rows: self.rows.clone(),
             alike: self.alike.clone(),
             pronouns: subjects.len() == 1,
@@ -288,27 +281,6 @@ impl Grammar {
         let silent = self.silent.iter().fold(0, |mask, p| mask | marked(p, says));
         silent | again & self.implied.iter().fold(0, |mask, p| mask | marked(p, says))
     }
-
-    /// Equal instances of a thing under the name of the first.
-    fn merged(&self, says: &[Say]) -> Vec<Say> {
-        let instance = |atom: &Atom| self.merge.iter().find(|p| p.matches_atom(atom, &mut vec![])).and_then(|_| atom.args.first().cloned());
-        let mut all: BTreeMap<Term, Vec<Vec<Term>>> = BTreeMap::new();
-        for say in says {
-            if let Some(i) = instance(&say.action) {
-                all.entry(i).or_default().push(say.action.args.get(1..).unwrap_or_default().to_vec());
-            }
-        }
-        all.values_mut().for_each(|lines| lines.sort());
-        let first = |i: &Term| all.iter().find(|(_, lines)| Some(*lines) == all.get(i)).map_or_else(|| i.clone(), |(f, _)| f.clone());
-        let named = |say: &Say| match instance(&say.action) {
-            Some(i) => {
-                let args = std::iter::once(first(&i)).chain(say.action.args.iter().skip(1).cloned()).collect();
-                Say { action: Atom { name: say.action.name.clone(), args }, input: say.input.clone() }
-            }
-            None => say.clone(),
-        };
-        says.iter().map(named).collect()
-    }
 }
 
 /// The actions of this form.
@@ -340,7 +312,8 @@ fn filled(text: &str, shared: &BTreeMap<String, String>) -> String {
 impl RuleText {
     fn read(&self, shared: &BTreeMap<String, String>, wrong: &mut impl FnMut(&str, String)) -> Option<Rule> {
         let mut patterns = |texts: &[String]| -> Vec<Pattern> { texts.iter().filter_map(|t| Pattern::parse(t).map_err(|e| wrong(t, e.into())).ok()).collect() };
-        let (actions, inputs, facts) = (patterns(&self.action), patterns(&self.input), patterns(&self.fact));
+        let (known, inputs) = (!self.fact.is_empty(), patterns(&self.input));
+        let actions = patterns(if known { &self.fact } else { &self.action });
         let mut one = |text: &Option<String>| text.iter().flat_map(|t| patterns(std::slice::from_ref(t))).next();
         let (total, owes, pays, closes) = (one(&self.total), one(&self.owes), one(&self.pays), one(&self.closes));
         let mut say = vec![];
@@ -363,10 +336,10 @@ impl RuleText {
             keys,
             actions,
             inputs,
-            facts,
+            known,
             count,
             total,
-            quiet: self.quiet,
+            quiet: self.quiet || known,
             roles: self.roles.clone(),
             owes,
             pays,
@@ -409,11 +382,11 @@ impl Rule {
         self
     }
 
-    /// Its bindings over the actions of these forms, equal ones together: how many there are is `M`.
-    fn over(&self, forms: &[Pattern], says: &[Say]) -> Vec<(Bindings, Mask)> {
+    /// Its bindings over the actions, equal ones together: how many there are is `M`.
+    fn over(&self, says: &[Say]) -> Vec<(Bindings, Mask)> {
         let mut out: Vec<(Bindings, Mask, i64, i64)> = vec![];
         for (at, say) in says.iter().enumerate() {
-            for action in forms {
+            for action in &self.actions {
                 let mut b = vec![];
                 if !action.matches_atom(&say.action, &mut b) {
                     continue;
@@ -462,10 +435,8 @@ pub struct Ground {
     pub alike: Arc<Alike>,
     /// Which words deny what stands right behind them.
     pub rows: Arc<Rows>,
-    /// What may stand between a name that is cut short and the full one.
-    pub beside_cut: BTreeSet<String>,
-    /// The words of names but for their last.
-    pub name_words: BTreeSet<String>,
+    /// What names that are cut short stand beside.
+    pub cuts: Cuts,
     pronouns: bool,
     /// Names by their last words, which stand for them behind an article.
     pub heads: BTreeMap<String, String>,
@@ -547,19 +518,17 @@ impl Ground {
         }
     }
 
-    /// A slot's name without the last word that others have too, in a row that ends in a full one.
+    /// A slot's name without the last word that others have too, in a row that gives it.
     fn cut(&self, slot: &Slot, b: &Bindings) -> Vec<Piece> {
-        let cut = value(b, &slot.var).and_then(Term::as_name).and_then(|name| self.parts_of.get(name).map(|parts| (name, parts)));
         let before: Vec<Phrase> = match &slot.form {
             Form::Plain => vec![vec![]],
             Form::Known => ["a", "an", "the", ""].map(words::tokens).into(),
             Form::Counted(count) => words::before_noun(value(b, count).and_then(Term::as_int).map_or(1, i64::from)),
-            _ => vec![],
+            _ => return vec![],
         };
-        let cuts = cut.into_iter().flat_map(|(name, parts)| parts.iter().filter(|p| p.1).zip(words::tokens(name).pop()));
-        let counted = matches!(slot.form, Form::Counted(_));
-        let cut = |part: &Phrase, last: &String, w: &Phrase| Piece::Seq(vec![spoken(w.clone()), Piece::Cut(part.clone(), last.clone(), counted)], Fill::Tight);
-        cuts.flat_map(|((part, _), last)| before.iter().map(move |w| cut(part, &last, w))).collect()
+        let Some(name) = value(b, &slot.var).and_then(Term::as_name) else { return vec![] };
+        let parts = self.parts_of.get(name).into_iter().flatten().filter(|p| p.1);
+        parts.flat_map(|(part, _)| cut(name, part, &before, matches!(slot.form, Form::Counted(_)))).collect()
     }
 
     /// Every way to say a slot; none if its variable has no value, so that the wording falls away.
@@ -579,7 +548,7 @@ impl Ground {
                 out
             }
             n => {
-                let mut out = if n == 2 { behind(&["both", "both of the", "both of your", "both the", "both your"], noun(2)) } else { vec![] };
+                let mut out = if n == 2 { behind(&words::BOTH, noun(2)) } else { vec![] };
                 for first in ["", "the", "your"] {
                     out.extend(words::numerals(n).iter().flat_map(|w| behind(&[first], noun(n).into_iter().map(|f| [w.clone(), f].concat()).collect())));
                 }
@@ -613,6 +582,7 @@ impl Ground {
     }
 }
 
-fn spoken(words: Phrase) -> Piece {
+/// A run of words that belong together.
+pub fn spoken(words: Phrase) -> Piece {
     Piece::Seq(words.into_iter().map(|w| if words::parts(&w) { Piece::Pause(Fill::Tight) } else { Piece::Exact(w) }).collect(), Fill::Tight)
 }

@@ -313,7 +313,7 @@ fn amount_at(tokens: &[Token]) -> Option<(Option<Entity>, usize)> {
         }
         _ => None,
     };
-    if word(0) == "a" && ENGLISH.is_other_money(word(1)) {
+    if word(0) == "a" && ENGLISH.is_money(word(1)) {
         let (n, end) = small(2).unwrap_or((0, 2));
         return Some((Some(Entity::Money(100 + n)), end));
     }

@@ -16,6 +16,9 @@ pub const STOP: &str = ".";
 /// Pictures that say nothing but friendliness.
 const SMILES: &str = "🙂😊😀😃😄😁😉☺🤗🥰😋🤤🙌👏👌👍🙏👋🎉🥳✨🌟⭐💛💚💙💜🧡❤🌮🌯🍽🌱🥤\u{fe0f}";
 
+/// What stands before two that are known.
+pub const BOTH: [&str; 8] = ["both", "both of the", "both of your", "both of those", "both of these", "both the", "both your", "both those"];
+
 /// Words that are several.
 const SHORT: [(&str, &str); 14] = [
     ("cannot", "can not"),
@@ -241,8 +244,8 @@ pub fn money(sign: &str, cents: i64) -> Vec<Phrase> {
                 .filter(|w| w.iter().all(|w| w.parse::<i64>().is_err())),
         );
     }
-    if let (Some(also), 1) = (also, whole) {
-        out.extend(numerals(rest).into_iter().map(|p| [tokens("a"), tokens(also), if rest == 0 { vec![] } else { p }].concat()));
+    for name in [Some(unit), also.as_ref()].into_iter().flatten().filter(|_| whole == 1) {
+        out.extend(numerals(rest).into_iter().map(|p| [tokens("a"), tokens(name), if rest == 0 { vec![] } else { p }].concat()));
     }
     match (whole, rest) {
         (_, 0) => {
