@@ -106,6 +106,7 @@ fn lies_are_refused() {
         ("lies-nine-source", 0),
         ("lies-ten-source", 0),
         ("lies-eleven-source", 0),
+        ("lies-twelve-source", 0),
         // What was kept aside when bags were closed to lies; before, 87 % of it was spoken.
         ("lies-eleven-kept", 15),
         ("lies-fresh", 1),
@@ -132,6 +133,8 @@ fn honest_wordings_pass() {
         ("honest-twelve", 12),
         ("honest-thirteen", 16),
         ("honest-fourteen", 5),
+        ("honest-sixteen", 10),
+        ("honest-seventeen", 5),
         ("honest-fresh", 10),
     ]);
 }

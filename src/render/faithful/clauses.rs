@@ -127,6 +127,8 @@ struct Held {
     names: BTreeSet<String>,
     denies: bool,
     refuses: bool,
+    /// One thing goes for another, so that what is counted behind it begins anew.
+    renews: bool,
     /// The words of its form: `confirm order`.
     kind: Vec<String>,
 }
@@ -156,7 +158,8 @@ impl Clauses {
             let plain = template.render(std::slice::from_ref(say), tone);
             all.extend(own.iter().cloned());
             let names = own.iter().map(|n| stems(n)).collect();
-            Held { names, denies: has(&plain, &grammar.denying), refuses: has(&plain, &grammar.refusing), kind: form(&say.action) }
+            let renews = tokens(&say.action.to_string()).iter().any(|t| grammar.rows.renewing.contains(&t.word));
+            Held { names, denies: has(&plain, &grammar.denying), refuses: has(&plain, &grammar.refusing), renews, kind: form(&say.action) }
         });
         let held: Vec<Held> = held.collect();
         let foreign = CURRENCIES.into_iter().filter(|c| !currency.contains(*c)).collect();
@@ -280,7 +283,7 @@ impl Clauses {
 
     /// Whether names that stand in one row, with nothing but a joining word between, are told of alike: out of guacamole and beans.
     fn rows_agree(&self, text: &str) -> bool {
-        let Rows { denying, before, counting, renewing, heading, joining, apart, away, pointing, done_to, after_done, .. } = &*self.grammar.rows;
+        let Rows { denying, before, counting, heading, joining, apart, away, pointing, done_to, after_done, .. } = &*self.grammar.rows;
         let marked = text.replace(", ", &format!(" {COMMA} ")).replace('\n', &format!(" {LINE} "));
         let all = tokens(&marked);
         let word = |at: usize| all.get(at).map_or("", |t| t.word.as_str());
@@ -314,9 +317,9 @@ impl Clauses {
                     }
                 }
                 let (one, other) = (self.about(first), self.about(name));
-                let (start, swaps) = (end.saturating_sub(tokens(first).len()), |of: &[&Held]| of.iter().any(|h| in_kind(h, renewing)));
+                let (start, swaps) = (end.saturating_sub(tokens(first).len()), |of: &[&Held]| of.iter().any(|h| h.renews));
                 let behind = swaps(&one) || start.checked_sub(1).is_some_and(|at| denying.contains(word(at)));
-                let counted = behind && between.last().is_some_and(|w| counting.contains(*w) || w.bytes().all(|b| b.is_ascii_digit()));
+                let counted = behind && ends && between.last().is_some_and(|w| counting.contains(*w) || w.bytes().all(|b| b.is_ascii_digit()));
                 // "The coffee's off, a juice is on", "a taco, beans for the beef", "For Ada, codeine is refused": what comes last has words of its own.
                 let told = between.first().is_some_and(|w| *w != COMMA && *w != LINE && !joining.contains(*w));
                 let own = !ends && (told || between == [COMMA] && (swaps(&other) || start < 3 && heading.contains(word(0))));
