@@ -101,12 +101,8 @@ pub fn tokens(text: &str) -> Phrase {
 /// Parts two clauses, where one stands before; the stronger of two signs counts.
 fn pause(out: &mut Phrase, sign: &str) {
     match out.last_mut() {
-        Some(last) if parts(last) => {
-            if sign == BREAK {
-                *last = sign.to_owned();
-            }
-        }
-        Some(last) if last != STOP => out.push(sign.to_owned()),
+        Some(last) if parts(last) && sign == BREAK => sign.clone_into(last),
+        Some(last) if !parts(last) && last != STOP => out.push(sign.to_owned()),
         _ => {}
     }
 }
