@@ -124,6 +124,7 @@ impl Faithful {
             fault: too_many.then_some(Violation::Length),
             refused: false,
             spoken: vec![],
+            asks: says.iter().enumerate().filter_map(|(at, say)| Some((1 << at, self.grammar.asked(&say.action)?))).collect(),
             topics: vec![],
             opening: None,
         };
@@ -174,6 +175,8 @@ pub struct Checker {
     refused: bool,
     /// What was said so far, sentence by sentence.
     spoken: Vec<words::Phrase>,
+    /// Questions about one thing, each with its name.
+    asks: Vec<(Mask, String)>,
     /// What was spoken of last.
     topics: Vec<String>,
     /// A name that was asked by itself.
@@ -250,7 +253,7 @@ impl Checker {
             match self.clauses.sentence(text, self.refused) {
                 Ok(named) => {
                     refused = named;
-                    states.extend(read);
+                    states.extend(read.into_iter().filter(|state| !self.asks_of_other(state, text)));
                 }
                 Err(wrong) => fault = fault.or(Some(wrong)),
             }
@@ -282,6 +285,13 @@ impl Checker {
         }
         self.states = closed;
         std::mem::take(&mut self.held)
+    }
+
+    /// Whether a question that names nothing is about something else than what was spoken of last: "One coffee. Which size?" is not about the Pepsi.
+    fn asks_of_other(&self, state: &State, text: &str) -> bool {
+        let before = self.states.iter().fold(0, |mask, s| mask | s.said);
+        let other = |(bit, name): &(Mask, String)| state.said & !before & bit != 0 && !self.topics.contains(name);
+        !self.topics.is_empty() && !self.clauses.holds_something(text) && self.asks.iter().any(other)
     }
 
     /// The text with what its first pronoun stands for: what was spoken of last, in this sentence or before; several only where they are one thing.

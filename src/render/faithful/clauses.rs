@@ -84,6 +84,8 @@ lists! {
         counted,
         /// Words of actions that change nothing.
         social,
+        /// What makes a wish of what was done: you want it deleted.
+        wishing,
         /// Actions that ask.
         asking,
     }
@@ -99,6 +101,9 @@ pub struct Never {
     /// Words of actions beside which it may be said all the same.
     #[serde(default, deserialize_with = "words_of")]
     unless: BTreeSet<String>,
+    /// Words of an action that the sentence must name, if any are said.
+    #[serde(default, deserialize_with = "words_of")]
+    naming: BTreeSet<String>,
     /// The phrases.
     say: Vec<String>,
 }
@@ -208,7 +213,7 @@ impl Clauses {
             }
         }
         let near = || text.chars().take(60).collect();
-        if let Some(phrase) = self.never_said(text) {
+        if let Some(phrase) = self.never_said(text, &of) {
             return Err(Violation::Unsupported(phrase));
         }
         if self.tells_as_asked(text, &of) || self.tells_of_several(text, &of) || self.prices_several(text) {
@@ -283,7 +288,7 @@ impl Clauses {
 
     /// Whether names that stand in one row, with nothing but a joining word between, are told of alike: out of guacamole and beans.
     fn rows_agree(&self, text: &str) -> bool {
-        let Rows { denying, before, counting, heading, joining, apart, away, pointing, done_to, after_done, .. } = &*self.grammar.rows;
+        let Rows { denying, before, counted: items, counting, heading, joining, apart, away, pointing, done_to, after_done, .. } = &*self.grammar.rows;
         let marked = text.replace(", ", &format!(" {COMMA} ")).replace('\n', &format!(" {LINE} "));
         let all = tokens(&marked);
         let word = |at: usize| all.get(at).map_or("", |t| t.word.as_str());
@@ -305,7 +310,8 @@ impl Clauses {
                 let bare = |w: &&str| *w == COMMA || *w == LINE || joining.contains(*w) || before.contains(*w) || w.bytes().all(|b| b.is_ascii_digit());
                 let joins = between.iter().any(|w| *w == COMMA || *w == LINE || joining.contains(*w));
                 // "No lettuce, and a Pepsi" begins anew.
-                let anew = between.contains(&COMMA) && between.iter().any(|w| joining.contains(*w));
+                let joint = between.iter().position(|w| joining.contains(*w));
+                let anew = joint.is_some_and(|at| between.get(..at).is_some_and(|b| b.contains(&COMMA)));
                 // "The Pepsi is off your order and one Soft Taco": nothing else is said of what comes last.
                 let tail = between.iter().rposition(|w| joining.contains(*w) || *w == COMMA).unwrap_or(between.len());
                 let ends = matches!(word(at + length), "" | COMMA | LINE) || joining.contains(word(at + length));
@@ -320,9 +326,11 @@ impl Clauses {
                 let (start, swaps) = (end.saturating_sub(tokens(first).len()), |of: &[&Held]| of.iter().any(|h| h.renews));
                 let behind = swaps(&one) || start.checked_sub(1).is_some_and(|at| denying.contains(word(at)));
                 let counted = behind && ends && between.last().is_some_and(|w| counting.contains(*w) || w.bytes().all(|b| b.is_ascii_digit()));
-                // "The coffee's off, a juice is on", "a taco, beans for the beef", "For Ada, codeine is refused": what comes last has words of its own.
+                // "The coffee's off, a juice is on", "a taco, beans for the beef", "without onions, nachos with beans", "For Ada, codeine is refused":
+                // what comes last has words of its own.
+                let dish = |of: &[&Held]| of.iter().any(|h| in_kind(h, items));
                 let told = between.first().is_some_and(|w| *w != COMMA && *w != LINE && !joining.contains(*w));
-                let own = !ends && (told || between == [COMMA] && (swaps(&other) || start < 3 && heading.contains(word(0))));
+                let own = !ends && (told || between == [COMMA] && (swaps(&other) || dish(&other) || start < 3 && heading.contains(word(0))));
                 if joins && !anew && !counted && !own && between.iter().all(bare) {
                     let alike = |a: &&Held, b: &&Held| a.kind == b.kind || gone(a) == gone(b) && !in_kind(a, apart) && !in_kind(b, apart);
                     if !one.is_empty() && !other.is_empty() && !one.iter().any(|a| other.iter().any(|b| alike(a, b))) {
@@ -352,6 +360,11 @@ impl Clauses {
         let items = |h: &Held| h.kind.iter().any(|w| counted.contains(w));
         let many = self.says.iter().zip(&self.held).any(|(s, h)| items(h) && number(s));
         let single = |h: &Held| h.kind.len() > 1 && h.kind.first().is_some_and(|k| k == "confirm") && !items(h) && times(h) == 1;
+        // "Two tacos, no lettuce on that one."
+        let one = |at: usize| words.get(at).is_some_and(|t| t.word == "one") && matches!(word(at, 1), "that" | "this");
+        if many && (0..words.len()).any(one) && self.says.iter().zip(&self.held).all(|(s, h)| !items(h) || number(s)) && of.iter().any(|h| single(h)) {
+            return true;
+        }
         let told = of.iter().any(|h| single(h))
             || of.iter().all(|h| items(h)) && self.held.iter().any(|h| h.names.is_empty() && single(h) && !has_any(&h.kind, &self.grammar.rows.social));
         many && says(several) && told
@@ -376,9 +389,10 @@ impl Clauses {
     }
 
     /// A phrase of the text that is never said beside one of the actions.
-    fn never_said(&self, text: &str) -> Option<String> {
+    fn never_said(&self, text: &str, of: &[&Held]) -> Option<String> {
         let held = |words: &BTreeSet<String>| self.held.iter().any(|h| h.kind.iter().any(|w| words.contains(w)));
-        let mut holds = self.grammar.never.iter().filter(|n| (n.beside.is_empty() || held(&n.beside)) && !held(&n.unless)).peekable();
+        let names = |words: &BTreeSet<String>| words.is_empty() || of.iter().any(|h| has_any(&h.kind, words));
+        let mut holds = self.grammar.never.iter().filter(|n| (n.beside.is_empty() || held(&n.beside)) && !held(&n.unless) && names(&n.naming)).peekable();
         holds.peek()?;
         let said = self.grammar.filling.plain(text);
         holds.flat_map(|n| &n.say).find(|phrase| said.iter().any(|s| s.contains(*phrase))).cloned()
@@ -386,7 +400,7 @@ impl Clauses {
 
     /// Whether a question tells as done what is only asked: I removed the Pepsi, okay?
     fn tells_as_asked(&self, text: &str, of: &[&Held]) -> bool {
-        let Rows { doer, did, tag, asking, .. } = &*self.grammar.rows;
+        let Rows { doer, did, done_to, tag, asking, wishing, .. } = &*self.grammar.rows;
         let Some(asked) = text.trim_end().strip_suffix('?') else { return false };
         let (told, end) = asked.rsplit_once(',').unwrap_or((asked, ""));
         let (words, tail) = (tokens(told), tokens(end));
@@ -396,10 +410,13 @@ impl Clauses {
             let [a, b, c] = w else { return false };
             doer.contains(&a.word) && (did.contains(&b.word) || did.contains(&c.word))
         });
+        // "The Veggie Bowl deleted, correct?" tells it too.
+        let says = |list: &BTreeSet<String>| words.iter().any(|t| list.contains(&t.word));
+        let says_done = !tail.is_empty() && says(done_to) && !says(wishing);
         let asks = |h: &Held| h.kind.first().is_some_and(|k| asking.contains(k));
         let only_asked =
             if of.is_empty() { !self.held.iter().any(|h| !asks(h) && !h.names.is_empty()) && self.held.iter().any(asks) } else { of.iter().all(|h| asks(h)) };
-        tagged && says_did && only_asked
+        tagged && (says_did || says_done) && only_asked
     }
 
     /// The actions that hold a name of the text.

@@ -202,6 +202,11 @@ impl Grammar {
         self.short.get(word)
     }
 
+    /// What a question asks about.
+    pub fn asked(&self, action: &Atom) -> Option<String> {
+        self.rows.asking.contains(&*action.name).then(|| named(action)).flatten()
+    }
+
     /// Those of a site's facts that a rule asks for.
     pub fn asked_of<'f>(&self, facts: &'f [Atom]) -> impl Iterator<Item = &'f Atom> {
         facts.iter().filter(|fact| self.rules.iter().filter(|r| r.known).flat_map(|r| &r.actions).any(|p| p.matches_atom(fact, &mut vec![])))
