@@ -1,14 +1,12 @@
 //! A domain's translators and renderers, made from its files.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::Domain;
 use crate::diag::{Diagnostic, Source};
 use crate::llm::{BlockingModel, ModelError};
 use crate::render::faithful::Faithful;
-use crate::render::llm::{LlmRender, RenderPrompts, strings_of};
-use crate::term::Term;
+use crate::render::llm::{LlmRender, RenderPrompts};
 use crate::understand::agents::{Advise, Adviser, ByModel, Offline, OneOrOther};
 use crate::understand::embedded::Embedded;
 use crate::understand::embedded::data::{DomainFiles, Synonyms, read};
@@ -121,11 +119,7 @@ impl Domain {
 
     /// The check of replies in other words than the templates'.
     pub fn faithful(&self) -> Faithful {
-        // A name that is also the word for a kind of thing ("a drink") names nothing by itself.
-        let kinds: BTreeSet<String> =
-            self.facts.iter().flat_map(|f| &f.args).filter_map(|t| if let Term::Const(c) = t { Some(c.to_string()) } else { None }).collect();
-        let names = strings_of(&self.facts).into_iter().filter(|n| !kinds.contains(&n.to_lowercase()));
-        Faithful::new(names, self.replies.clone(), self.templates.words().clone())
+        Faithful::new(&self.facts, self.replies.clone(), self.templates.words().clone())
     }
 
     fn prompt(&self, file: &str) -> Option<String> {

@@ -76,20 +76,26 @@ impl serde::Serialize for Violation {
 #[derive(Clone, Debug)]
 pub struct Faithful {
     names: NameIndex,
+    /// What the grammar asks of the site.
+    facts: Arc<[Atom]>,
     grammar: Arc<Grammar>,
     words: Arc<Words>,
 }
 
 impl Faithful {
-    /// For the names of a site, by the domain's grammar of replies and its words.
-    pub fn new<S: AsRef<str>>(names: impl IntoIterator<Item = S>, grammar: Arc<Grammar>, words: Words) -> Self {
-        Self { names: NameIndex::new(names), grammar, words: Arc::new(words) }
+    /// For the facts of a site, by the domain's grammar of replies and its words.
+    pub fn new(facts: &[Atom], grammar: Arc<Grammar>, words: Words) -> Self {
+        Self { names: NameIndex::default(), facts: Arc::default(), grammar, words: Arc::new(words) }.over(facts)
     }
 
-    /// The same for a site with other names.
+    /// The same for a site with other facts.
     #[must_use]
-    pub fn over<S: AsRef<str>>(&self, names: &[S]) -> Self {
-        Self { names: NameIndex::new(names), ..self.clone() }
+    pub fn over(&self, facts: &[Atom]) -> Self {
+        let (mut names, mut kinds) = (vec![], BTreeSet::new());
+        facts.iter().flat_map(|f| &f.args).for_each(|t| collect(t, &mut names, &mut kinds));
+        // A name that is also the word for a kind of thing ("a drink") names nothing by itself.
+        let names = NameIndex::new(names.into_iter().filter(|n| !kinds.contains(&n.to_lowercase())));
+        Self { names, facts: self.grammar.asked_of(facts).cloned().collect(), ..self.clone() }
     }
 
     /// Checks a text against the actions; `template` gives their plain words.
@@ -107,7 +113,7 @@ impl Faithful {
         let says = says.get(..says.len().min(ACTIONS)).unwrap_or_default();
         let drafts = template.parts(says, tone);
         let mut checker = Checker {
-            ground: self.grammar.ground(says, &tone.role, &self.words, &self.names),
+            ground: self.grammar.ground(says, &tone.role, &self.words, &self.names, &self.facts),
             clauses: Clauses::new(says, tone, template, &self.names, &self.grammar, &self.words.currency),
             drafts: drafts.iter().map(|(of, text)| (mask(of), text.clone())).collect(),
             drafted: drafts.iter().flat_map(|(_, text)| sentences(text)).map(|s| words::tokens(&s)).collect(),
@@ -118,6 +124,7 @@ impl Faithful {
             fault: too_many.then_some(Violation::Length),
             refused: false,
             spoken: vec![],
+            asks: says.iter().enumerate().filter_map(|(at, say)| Some((1 << at, self.grammar.asked(&say.action)?))).collect(),
             topics: vec![],
             opening: None,
         };
@@ -168,6 +175,8 @@ pub struct Checker {
     refused: bool,
     /// What was said so far, sentence by sentence.
     spoken: Vec<words::Phrase>,
+    /// Questions about one thing, each with its name.
+    asks: Vec<(Mask, String)>,
     /// What was spoken of last.
     topics: Vec<String>,
     /// A name that was asked by itself.
@@ -244,14 +253,16 @@ impl Checker {
             match self.clauses.sentence(text, self.refused) {
                 Ok(named) => {
                     refused = named;
-                    states.extend(read);
+                    states.extend(read.into_iter().filter(|state| !self.asks_of_other(state, text)));
                 }
                 Err(wrong) => fault = fault.or(Some(wrong)),
             }
         }
         // A name asked by itself opens what is said of it: "Otto Weiss? No allergies."
         let asked = sentence.trim_end_matches('?').trim();
-        if states.is_empty() && fault.is_none() && asked.len() < sentence.len() && self.ground.topics.iter().any(|t| words::tokens(t) == words::tokens(asked)) {
+        let mut own = words::tokens(asked);
+        own.drain(..usize::from(own.first().is_some_and(|w| matches!(w.as_str(), "the" | "your" | "a" | "an"))));
+        if states.is_empty() && fault.is_none() && asked.len() < sentence.len() && self.ground.topics.iter().any(|t| words::tokens(t) == own) {
             self.opening = Some(format!("{asked}, "));
             self.held.push(said.to_owned());
             return vec![];
@@ -274,6 +285,13 @@ impl Checker {
         }
         self.states = closed;
         std::mem::take(&mut self.held)
+    }
+
+    /// Whether a question that names nothing is about something else than what was spoken of last: "One coffee. Which size?" is not about the Pepsi.
+    fn asks_of_other(&self, state: &State, text: &str) -> bool {
+        let before = self.states.iter().fold(0, |mask, s| mask | s.said);
+        let other = |(bit, name): &(Mask, String)| state.said & !before & bit != 0 && !self.topics.contains(name);
+        !self.topics.is_empty() && !self.clauses.holds_something(text) && self.asks.iter().any(other)
     }
 
     /// The text with what its first pronoun stands for: what was spoken of last, in this sentence or before; several only where they are one thing.
@@ -358,7 +376,9 @@ fn collect(term: &Term, strings: &mut Vec<String>, constants: &mut BTreeSet<Stri
 /// argument, a place in a row, or a count or sum of equal actions; a name if it is an argument or part of one.
 pub fn unsupported(text: &str, says: &[Say], names: &NameIndex) -> Vec<Entity> {
     let (mut strings, mut constants) = (Vec::new(), BTreeSet::new());
-    let mut numbers: BTreeSet<i64> = (0..=i64::try_from(says.len()).unwrap_or(i64::MAX)).collect();
+    // As many as there are actions, or things in one of them: two possible matches.
+    let most = says.iter().map(|say| say.action.args.len()).chain([says.len()]).max().unwrap_or_default();
+    let mut numbers: BTreeSet<i64> = (0..=i64::try_from(most).unwrap_or(i64::MAX)).collect();
     let mut sums: std::collections::BTreeMap<&Atom, i64> = std::collections::BTreeMap::new();
     for say in says {
         for atom in std::iter::once(&say.action).chain(&say.input) {

@@ -16,7 +16,7 @@ use super::faithful::{Faithful, Violation};
 use super::{Account, Exchange, OnSentence, Render, Say, Tone, Worded};
 use crate::conversation::Conversation;
 use crate::llm::{BlockingModel, ChatRequest, Message, ModelError, Usage};
-use crate::term::{Atom, Term};
+use crate::term::Atom;
 use crate::text::{CURRENCIES, shown};
 use crate::wait::block_on;
 
@@ -333,7 +333,7 @@ impl Render for LlmRender {
     }
 
     fn over(&self, facts: &[Atom]) -> Option<Arc<dyn Render>> {
-        Some(Arc::new(self.with_names(self.faithful.over(&strings_of(facts)))))
+        Some(Arc::new(self.with_names(self.faithful.over(facts))))
     }
 
     fn account(&self, of: &Conversation) -> Option<Account> {
@@ -343,9 +343,4 @@ impl Render for LlmRender {
     fn ended(&self, of: &Conversation) {
         self.model.close(of);
     }
-}
-
-/// The names that facts hold.
-pub fn strings_of(facts: &[Atom]) -> Vec<String> {
-    facts.iter().flat_map(|f| &f.args).filter_map(|t| if let Term::Str(s) = t { Some(s.to_string()) } else { None }).collect()
 }

@@ -73,6 +73,31 @@ pub const ASSENTS: Mask = 1 << 125;
 pub struct Filling(pub Vec<(Mask, Among)>);
 
 impl Filling {
+    /// Where words of no weight that begin here end, with what they set; none is said by another word.
+    pub fn ends(&self, tokens: &[String], at: usize) -> Vec<(usize, Mask)> {
+        let rest = tokens.get(at..).unwrap_or_default();
+        let first = rest.first().map_or("", String::as_str);
+        let fit = |run: &&Phrase| rest.len() >= run.len() && run.iter().zip(rest).all(|(w, t)| fits(w, t));
+        let ends = |(mood, words): &(Mask, Among)| -> Vec<(usize, Mask)> {
+            let runs = firsts(first).filter_map(|w| words.get(w)).flatten();
+            runs.filter(fit).map(|run| (at + run.len(), *mood)).collect()
+        };
+        self.0.iter().flat_map(ends).collect()
+    }
+
+    /// The words of a text as they are looked for: without signs, and without those of no weight too.
+    pub fn plain(&self, text: &str) -> [String; 2] {
+        let mut said: Phrase = tokens(text).into_iter().filter(|t| t.contains(char::is_alphanumeric)).collect();
+        said.iter_mut().filter(|t| *t == "'s").for_each(|t| "is".clone_into(t));
+        let (mut at, mut weighty) = (0, vec![]);
+        while let Some(word) = said.get(at) {
+            let end = self.ends(&said, at).into_iter().map(|(end, _)| end).max();
+            weighty.extend(end.is_none().then(|| word.clone()));
+            at = end.unwrap_or(at + 1);
+        }
+        [said, weighty].map(|words| format!(" {} ", words.join(" ")))
+    }
+
     pub fn extend(&mut self, mood: Mask, more: Among) {
         let known = self.0.iter().position(|(m, _)| *m == mood);
         let at = known.unwrap_or_else(|| {

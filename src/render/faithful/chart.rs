@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use rustc_hash::FxHashMap;
 
-use super::alike::{ASSENTS, Filling, Links, REGRETS};
+use super::alike::{ASSENTS, Links, REGRETS};
 use super::grammar::{Ground, Mask};
 use super::phrase::{Among, Fill, Piece};
-use super::words::{PAUSE, Phrase, STOP, firsts, fits};
+use super::words::{PAUSE, STOP, firsts, fits, parts};
 
 /// Ends of a piece in the text, with the actions said up to there.
 type Ends = Vec<(usize, Mask)>;
@@ -25,6 +25,8 @@ pub struct State {
     asserts: bool,
     /// What asserts something last refuses.
     refused: bool,
+    /// What stood last asks: nobody has said yes to it.
+    asked: bool,
     /// What has to be said next: the reason of what was refused.
     due: Mask,
 }
@@ -80,7 +82,7 @@ impl State {
             return None;
         }
         let due = if kind.asserts() { due } else { self.due };
-        let said = Self { said: self.said | mask, asserts: self.asserts || kind.asserts(), due, ..self };
+        let said = Self { said: self.said | mask, asserts: self.asserts || kind.asserts(), due, asked: kind == Kind::Question, ..self };
         match kind {
             Kind::Clause if self.regret.is_some() => None,
             Kind::Question if self.regret == Some(Here::Before) => None,
@@ -88,7 +90,7 @@ impl State {
             Kind::Refusal if self.assent || before == Some(Kind::Assent) => None,
             Kind::Refusal => Some(Self { regret: None, refused: true, ..said }),
             Kind::Question => Some(Self { regret: None, assent: false, refused: false, ..said }),
-            Kind::Assent if self.refused || self.regret.is_some() => None,
+            Kind::Assent if self.refused || self.regret.is_some() || self.asked => None,
             Kind::Assent => Some(Self { assent: self.assent || !self.asserts, ..said }),
             Kind::Regret if self.assent => None,
             Kind::Regret => Some(Self { regret: (!self.refused).then_some(Here::Now), ..said }),
@@ -122,18 +124,6 @@ pub struct Reading<'a> {
     pub reached: usize,
 }
 
-/// Where words of no weight that begin here end, with what they set; none is said by another word.
-fn weightless(filling: &Filling, tokens: &[String], at: usize) -> Ends {
-    let rest = tokens.get(at..).unwrap_or_default();
-    let first = rest.first().map_or("", String::as_str);
-    let fit = |run: &&Phrase| rest.len() >= run.len() && run.iter().zip(rest).all(|(w, t)| fits(w, t));
-    let ends = |(mood, words): &(Mask, Among)| -> Ends {
-        let runs = firsts(first).filter_map(|w| words.get(w)).flatten();
-        runs.filter(fit).map(|run| (at + run.len(), *mood)).collect()
-    };
-    filling.0.iter().flat_map(ends).collect()
-}
-
 /// Parts do not nest deeper.
 const DEPTH: usize = 24;
 
@@ -151,7 +141,7 @@ impl<'a> Reading<'a> {
             ground,
             tokens,
             firsts: tokens.iter().zip(&links).map(asked).collect(),
-            weightless: (0..tokens.len()).map(|at| weightless(&ground.filling, tokens, at)).collect(),
+            weightless: (0..tokens.len()).map(|at| ground.filling.ends(tokens, at)).collect(),
             links,
             seen: FxHashMap::default(),
             gaps: FxHashMap::default(),
@@ -188,14 +178,18 @@ impl<'a> Reading<'a> {
     /// Whether nothing but a full stop is left; a question ends with its own mark.
     fn ended(&self, here: usize, before: Option<Kind>) -> bool {
         let rest = self.tokens.get(here..).unwrap_or_default();
-        let left: Vec<&String> = rest.iter().filter(|t| *t != PAUSE).collect();
+        let left: Vec<&String> = rest.iter().filter(|t| !parts(t)).collect();
         let ends = left.is_empty() || matches!(left.as_slice(), [stop] if *stop == STOP && before != Some(Kind::Question));
         ends && rest.len() <= 2 && (before.is_some() || left.is_empty())
     }
 
+    fn parts(&self, at: usize) -> bool {
+        self.tokens.get(at).is_some_and(|t| parts(t))
+    }
+
     /// What may come next: a piece, behind a pause or a joint where both neighbours assert something.
     fn next(&mut self, here: usize, before: Option<Kind>) -> Vec<(Kind, Kind, usize, Mask)> {
-        let paused = if self.tokens.get(here).is_some_and(|t| t == PAUSE) && before.is_some() { here + 1 } else { here };
+        let paused = if self.parts(here) && before.is_some() { here + 1 } else { here };
         let mut starts = vec![(here, false), (paused, true)];
         if let Some(joint) = self.joint {
             starts.extend(self.part(joint, paused, 0).into_iter().map(|(end, _)| (end, true)));
@@ -244,8 +238,8 @@ impl<'a> Reading<'a> {
         match piece {
             Piece::Word(w) => self.said(w, start).into_iter().map(|end| (end, 0)).collect(),
             Piece::Exact(w) => self.tokens.get(start).filter(|t| fits(w, t)).map(|_| (start + 1, 0)).into_iter().collect(),
-            Piece::Pause => {
-                let pause = self.tokens.get(start).is_some_and(|t| t == PAUSE);
+            Piece::Pause(fill) => {
+                let pause = self.tokens.get(start).is_some_and(|t| t == PAUSE || *fill == Fill::Tight && parts(t));
                 [(start, 0)].into_iter().chain(pause.then_some((start + 1, 0))).collect()
             }
             Piece::Alt(all) => {
@@ -274,6 +268,11 @@ impl<'a> Reading<'a> {
                     }
                 }
                 ends
+            }
+            Piece::Cut(name, last, counted) => {
+                let end = start + name.len();
+                let said = self.tokens.get(start..end).is_some_and(|own| own == name.as_slice());
+                (said && self.ground.cuts.given(self.tokens, last, (start, end), *counted)).then_some((end, 0)).into_iter().collect()
             }
             Piece::Shared(piece) => self.piece(piece, start, depth),
             Piece::Part(part, None) => self.part(*part, start, depth),
@@ -311,7 +310,7 @@ impl<'a> Reading<'a> {
 
     /// Whether the word before denies what begins here: nothing stands between, or "no, honestly, cheese" would deny the cheese.
     fn denies(&self, at: usize) -> bool {
-        at.checked_sub(1).and_then(|before| self.tokens.get(before)).is_some_and(|t| self.ground.denying.contains(t))
+        at.checked_sub(1).and_then(|before| self.tokens.get(before)).is_some_and(|t| self.ground.rows.denying.contains(t))
     }
 
     /// Where the next word that counts may be, behind words of no weight with the pauses around them.
@@ -401,7 +400,7 @@ impl<'a> Reading<'a> {
         } else {
             &[&["and"], &["&"], &["plus"], &["as", "well", "as"], &["along", "with"], &["together", "with"], &["and", "also"]]
         };
-        let pause = self.tokens.get(at).is_some_and(|t| t == PAUSE);
+        let pause = self.parts(at);
         let after = at + usize::from(pause);
         let mut out: Vec<usize> = pause.then_some(after).into_iter().collect();
         for words in joints {

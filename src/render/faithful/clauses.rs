@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
+use super::alike::Filling;
 use super::grammar::Grammar;
 use super::scan::{Entity, NameIndex, read, tokens};
 use super::{Violation, collect, unsupported};
@@ -16,66 +17,78 @@ const CURRENCIES: [char; 9] = ['$', '€', '£', '¥', '¢', '₹', '₽', '₩'
 /// Words between which denials are looked for clause by clause.
 const CUTS: [&str; 5] = ["but", "and", "so", "because", "though"];
 
-/// Which words deny, or take away, every name of the row behind them.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Rows {
-    /// No onions or cheese.
-    #[serde(deserialize_with = "words_of")]
-    pub denying: BTreeSet<String>,
-    /// Taken off the taco and two drinks.
-    #[serde(deserialize_with = "words_of")]
-    pub taking: BTreeSet<String>,
-    /// What may stand before a name that is taken away.
-    #[serde(deserialize_with = "words_of")]
-    pub before: BTreeSet<String>,
-    /// What joins a row's last name.
-    #[serde(deserialize_with = "words_of")]
-    pub joining: BTreeSet<String>,
-    /// What says of a name by itself that the same holds of it: the burrito too.
-    #[serde(deserialize_with = "words_of")]
-    pub likewise: BTreeSet<String>,
-    /// What may stand beside such a name.
-    #[serde(deserialize_with = "words_of")]
-    pub beside: BTreeSet<String>,
-    /// Words of actions whose names go in no row with others': what somebody cannot have.
-    #[serde(deserialize_with = "words_of")]
-    pub apart: BTreeSet<String>,
-    /// Words of actions that take away what they name.
-    #[serde(deserialize_with = "words_of")]
-    pub away: BTreeSet<String>,
-    /// What stands before a word to which something was done: the removed onions.
-    #[serde(deserialize_with = "words_of")]
-    pub pointing: BTreeSet<String>,
-    /// What was done to it.
-    #[serde(deserialize_with = "words_of")]
-    pub done_to: BTreeSet<String>,
-    /// What may follow there all the same: the one removed from.
-    #[serde(deserialize_with = "words_of")]
-    pub after_done: BTreeSet<String>,
-    /// Who says what was done.
-    #[serde(deserialize_with = "words_of")]
-    pub doer: BTreeSet<String>,
-    /// What was done, as who did it says.
-    #[serde(deserialize_with = "words_of")]
-    pub did: BTreeSet<String>,
-    /// What makes a question of it at the end.
-    #[serde(deserialize_with = "words_of")]
-    pub tag: BTreeSet<String>,
-    /// Words for two, and words for several, of what was done.
-    #[serde(deserialize_with = "words_of")]
-    pub both: BTreeSet<String>,
-    #[serde(deserialize_with = "words_of")]
-    pub several: BTreeSet<String>,
-    /// Words of actions that say how many there are.
-    #[serde(deserialize_with = "words_of")]
-    pub counted: BTreeSet<String>,
-    /// Words of actions that change nothing.
-    #[serde(deserialize_with = "words_of")]
-    pub social: BTreeSet<String>,
-    /// Actions that ask.
-    #[serde(deserialize_with = "words_of")]
-    pub asking: BTreeSet<String>,
+/// Lists of words by name, of which several files may each give some.
+macro_rules! lists {
+    ($(#[$of:meta])* $lists:ident { $($(#[$doc:meta])* $list:ident,)* }) => {
+        $(#[$of])*
+        #[derive(Clone, Debug, Default, Deserialize)]
+        #[serde(deny_unknown_fields, default)]
+        pub struct $lists {
+            $($(#[$doc])* #[serde(deserialize_with = "words_of")] pub $list: BTreeSet<String>,)*
+        }
+
+        impl $lists {
+            pub fn extend(&mut self, more: Self) {
+                $(self.$list.extend(more.$list);)*
+            }
+        }
+    };
+}
+
+lists! {
+    /// Which words deny, or take away, every name of the row behind them.
+    Rows {
+        /// No onions or cheese.
+        denying,
+        /// Taken off the taco and two drinks.
+        taking,
+        /// What may stand before a name that is taken away.
+        before,
+        /// What joins a row's last name.
+        joining,
+        /// What says of a name by itself that the same holds of it: the burrito too.
+        likewise,
+        /// What may stand beside such a name.
+        beside,
+        /// Words of actions whose names go in no row with others': what somebody cannot have.
+        apart,
+        /// Words of actions that take away what they name.
+        away,
+        /// What stands before a word to which something was done: the removed onions.
+        pointing,
+        /// What was done to it.
+        done_to,
+        /// What may follow there all the same: the one removed from.
+        after_done,
+        /// Who says what was done.
+        doer,
+        /// What was done, as who did it says.
+        did,
+        /// What makes a question of it at the end.
+        tag,
+        /// Words for two, and words for several, of what was done.
+        both,
+        several,
+        /// What makes one price of several, and what tells it of each.
+        together,
+        each,
+        /// What stands before a thing that begins anew behind something denied: without onions, a Water.
+        counting,
+        /// Words of actions behind which it does so too: beans for beef, a Water.
+        renewing,
+        /// What stands before a name that a sentence is about.
+        heading,
+        /// What picks one of several: one of them.
+        one_of,
+        /// Words of actions that say how many there are.
+        counted,
+        /// Words of actions that change nothing.
+        social,
+        /// What makes a wish of what was done: you want it deleted.
+        wishing,
+        /// Actions that ask.
+        asking,
+    }
 }
 
 /// What is never said beside some actions, whatever words around it pass: no "no need to worry" beside a warning.
@@ -88,6 +101,9 @@ pub struct Never {
     /// Words of actions beside which it may be said all the same.
     #[serde(default, deserialize_with = "words_of")]
     unless: BTreeSet<String>,
+    /// Words of an action that the sentence must name, if any are said.
+    #[serde(default, deserialize_with = "words_of")]
+    naming: BTreeSet<String>,
     /// The phrases.
     say: Vec<String>,
 }
@@ -96,27 +112,11 @@ pub struct Never {
 const COMMA: &str = "zzcomma";
 const LINE: &str = "zzline";
 
-impl Rows {
-    pub fn extend(&mut self, more: Self) {
-        self.denying.extend(more.denying);
-        self.taking.extend(more.taking);
-        self.before.extend(more.before);
-        self.joining.extend(more.joining);
-        self.likewise.extend(more.likewise);
-        self.beside.extend(more.beside);
-        self.apart.extend(more.apart);
-        self.away.extend(more.away);
-        self.pointing.extend(more.pointing);
-        self.done_to.extend(more.done_to);
-        self.after_done.extend(more.after_done);
-        self.doer.extend(more.doer);
-        self.did.extend(more.did);
-        self.tag.extend(more.tag);
-        self.asking.extend(more.asking);
-        self.both.extend(more.both);
-        self.several.extend(more.several);
-        self.counted.extend(more.counted);
-        self.social.extend(more.social);
+impl Never {
+    /// The same with its phrases as texts are looked through.
+    pub fn plain(mut self, filling: &Filling) -> Self {
+        self.say.iter_mut().for_each(|phrase| [*phrase, _] = filling.plain(phrase));
+        self
     }
 }
 
@@ -132,6 +132,8 @@ struct Held {
     names: BTreeSet<String>,
     denies: bool,
     refuses: bool,
+    /// One thing goes for another, so that what is counted behind it begins anew.
+    renews: bool,
     /// The words of its form: `confirm order`.
     kind: Vec<String>,
 }
@@ -161,7 +163,8 @@ impl Clauses {
             let plain = template.render(std::slice::from_ref(say), tone);
             all.extend(own.iter().cloned());
             let names = own.iter().map(|n| stems(n)).collect();
-            Held { names, denies: has(&plain, &grammar.denying), refuses: has(&plain, &grammar.refusing), kind: form(&say.action) }
+            let renews = tokens(&say.action.to_string()).iter().any(|t| grammar.rows.renewing.contains(&t.word));
+            Held { names, denies: has(&plain, &grammar.denying), refuses: has(&plain, &grammar.refusing), renews, kind: form(&say.action) }
         });
         let held: Vec<Held> = held.collect();
         let foreign = CURRENCIES.into_iter().filter(|c| !currency.contains(*c)).collect();
@@ -210,10 +213,10 @@ impl Clauses {
             }
         }
         let near = || text.chars().take(60).collect();
-        if let Some(phrase) = self.never_said(text) {
+        if let Some(phrase) = self.never_said(text, &of) {
             return Err(Violation::Unsupported(phrase));
         }
-        if self.tells_as_asked(text, &of) || self.tells_of_several(text, &of) {
+        if self.tells_as_asked(text, &of) || self.tells_of_several(text, &of) || self.prices_several(text) {
             return Err(Violation::Unsupported(near()));
         }
         if !self.rows_hold(text) || !self.rows_agree(text) {
@@ -222,7 +225,7 @@ impl Clauses {
         // "No, the Pepsi is on your order": what answers first denies nothing behind its comma.
         let behind_answer =
             text.trim_start().split_once(',').filter(|(first, _)| has(first, &self.grammar.denying) && tokens(first).len() == 1).map_or(text, |x| x.1);
-        if !of.is_empty() && of.iter().all(|h| h.denies) && !has(behind_answer, &self.grammar.refusing) {
+        if !of.is_empty() && of.iter().all(|h| h.denies) && !text.trim_end().ends_with('?') && !has(behind_answer, &self.grammar.refusing) {
             return Err(Violation::Negation(near()));
         }
         let mut refused = behind;
@@ -252,7 +255,7 @@ impl Clauses {
     /// Whether a clause that does no more than name says "too", so that what was said last holds of it: the bowl is off, and the burrito too.
     fn alone(&self, clause: &str) -> Option<bool> {
         let all = tokens(clause);
-        let Rows { before, likewise, beside, .. } = &self.grammar.rows;
+        let Rows { before, likewise, beside, .. } = &*self.grammar.rows;
         let (mut at, mut too) = (0, false);
         while let Some(first) = all.get(at) {
             let named = self.names.longest_at(all.get(at..).unwrap_or_default()).map(|(_, length)| length);
@@ -267,7 +270,7 @@ impl Clauses {
     /// What stands in one row with what is denied is denied too: without this and that.
     fn rows_hold(&self, text: &str) -> bool {
         let all = tokens(text);
-        let Rows { denying, taking, before, joining, .. } = &self.grammar.rows;
+        let Rows { denying, taking, before, joining, .. } = &*self.grammar.rows;
         let any = |at: usize, list: &BTreeSet<String>| all.get(at).is_some_and(|t| list.contains(&t.word));
         let name = |at: usize| self.names.longest_at(all.get(at..).unwrap_or_default());
         let counted = |at: usize| any(at, before) || all.get(at).is_some_and(|t| t.word.bytes().all(|b| b.is_ascii_digit()));
@@ -285,7 +288,7 @@ impl Clauses {
 
     /// Whether names that stand in one row, with nothing but a joining word between, are told of alike: out of guacamole and beans.
     fn rows_agree(&self, text: &str) -> bool {
-        let Rows { before, joining, apart, away, pointing, done_to, after_done, .. } = &self.grammar.rows;
+        let Rows { denying, before, counted: items, counting, heading, joining, apart, away, pointing, done_to, after_done, .. } = &*self.grammar.rows;
         let marked = text.replace(", ", &format!(" {COMMA} ")).replace('\n', &format!(" {LINE} "));
         let all = tokens(&marked);
         let word = |at: usize| all.get(at).map_or("", |t| t.word.as_str());
@@ -307,7 +310,8 @@ impl Clauses {
                 let bare = |w: &&str| *w == COMMA || *w == LINE || joining.contains(*w) || before.contains(*w) || w.bytes().all(|b| b.is_ascii_digit());
                 let joins = between.iter().any(|w| *w == COMMA || *w == LINE || joining.contains(*w));
                 // "No lettuce, and a Pepsi" begins anew.
-                let anew = between.contains(&COMMA) && between.iter().any(|w| joining.contains(*w));
+                let joint = between.iter().position(|w| joining.contains(*w));
+                let anew = joint.is_some_and(|at| between.get(..at).is_some_and(|b| b.contains(&COMMA)));
                 // "The Pepsi is off your order and one Soft Taco": nothing else is said of what comes last.
                 let tail = between.iter().rposition(|w| joining.contains(*w) || *w == COMMA).unwrap_or(between.len());
                 let ends = matches!(word(at + length), "" | COMMA | LINE) || joining.contains(word(at + length));
@@ -318,8 +322,16 @@ impl Clauses {
                         return false;
                     }
                 }
-                if joins && !anew && between.iter().all(bare) {
-                    let (one, other) = (self.about(first), self.about(name));
+                let (one, other) = (self.about(first), self.about(name));
+                let (start, swaps) = (end.saturating_sub(tokens(first).len()), |of: &[&Held]| of.iter().any(|h| h.renews));
+                let behind = swaps(&one) || start.checked_sub(1).is_some_and(|at| denying.contains(word(at)));
+                let counted = behind && ends && between.last().is_some_and(|w| counting.contains(*w) || w.bytes().all(|b| b.is_ascii_digit()));
+                // "The coffee's off, a juice is on", "a taco, beans for the beef", "without onions, nachos with beans", "For Ada, codeine is refused":
+                // what comes last has words of its own.
+                let dish = |of: &[&Held]| of.iter().any(|h| in_kind(h, items));
+                let told = between.first().is_some_and(|w| *w != COMMA && *w != LINE && !joining.contains(*w));
+                let own = !ends && (told || between == [COMMA] && (swaps(&other) || dish(&other) || start < 3 && heading.contains(word(0))));
+                if joins && !anew && !counted && !own && between.iter().all(bare) {
                     let alike = |a: &&Held, b: &&Held| a.kind == b.kind || gone(a) == gone(b) && !in_kind(a, apart) && !in_kind(b, apart);
                     if !one.is_empty() && !other.is_empty() && !one.iter().any(|a| other.iter().any(|b| alike(a, b))) {
                         return false;
@@ -334,45 +346,77 @@ impl Clauses {
 
     /// Whether something is told of several that was done to one: two tacos, with beans on them.
     fn tells_of_several(&self, text: &str, of: &[&Held]) -> bool {
-        let Rows { both, several, counted, .. } = &self.grammar.rows;
+        let Rows { both, several, counted, one_of, .. } = &*self.grammar.rows;
         let words = tokens(text);
-        let says = |list: &BTreeSet<String>| words.iter().any(|t| list.contains(&t.word));
+        let word = |at: usize, back: usize| at.checked_sub(back).and_then(|at| words.get(at)).map_or("", |t| &t.word);
+        let picked = |at: usize| word(at, 1) == "of" && one_of.contains(word(at, 2));
+        let says = |list: &BTreeSet<String>| words.iter().enumerate().any(|(at, t)| list.contains(&t.word) && !picked(at));
         let times = |h: &Held| self.held.iter().filter(|o| o.kind == h.kind).count();
-        if says(both) && !self.held.iter().any(|h| times(h) > 1) {
+        let two = |s: &Say| s.input.iter().flat_map(|a| &a.args).any(|t| t.as_int() == Some(2));
+        if says(both) && !self.held.iter().zip(&self.says).any(|(h, s)| times(h) > 1 || two(s) && of.iter().any(|o| std::ptr::eq(*o, h))) {
             return true;
         }
         let number = |s: &Say| s.input.iter().flat_map(|a| &a.args).any(|t| t.as_int().is_some_and(|n| n > 1));
         let items = |h: &Held| h.kind.iter().any(|w| counted.contains(w));
         let many = self.says.iter().zip(&self.held).any(|(s, h)| items(h) && number(s));
         let single = |h: &Held| h.kind.len() > 1 && h.kind.first().is_some_and(|k| k == "confirm") && !items(h) && times(h) == 1;
+        // "Two tacos, no lettuce on that one."
+        let one = |at: usize| words.get(at).is_some_and(|t| t.word == "one") && matches!(word(at, 1), "that" | "this");
+        if many && (0..words.len()).any(one) && self.says.iter().zip(&self.held).all(|(s, h)| !items(h) || number(s)) && of.iter().any(|h| single(h)) {
+            return true;
+        }
         let told = of.iter().any(|h| single(h))
             || of.iter().all(|h| items(h)) && self.held.iter().any(|h| h.names.is_empty() && single(h) && !has_any(&h.kind, &self.grammar.rows.social));
         many && says(several) && told
     }
 
+    /// Whether the price of one thing is told of several: both for it, or two of them at it, and not each.
+    fn prices_several(&self, text: &str) -> bool {
+        let Rows { both, together, each, .. } = &*self.grammar.rows;
+        let words = tokens(text);
+        let says = |list: &BTreeSet<String>| words.iter().any(|t| list.contains(&t.word));
+        let holding = |cents: i64| {
+            let holds = move |s: &Say| s.action.args.iter().any(|t| t.as_int().is_some_and(|n| i64::from(n) == cents));
+            self.says.iter().zip(&self.held).filter(move |(s, _)| holds(s)).map(|(_, h)| h)
+        };
+        let single = |amount: &Entity| {
+            let Entity::Money(cents) = amount else { return false };
+            holding(*cents).count() == 1 && holding(*cents).all(|h| !h.names.is_empty())
+        };
+        let all = read(text, &self.names);
+        let counted = |run: &[Entity]| matches!(run, [Entity::Number(200..=2_000), Entity::Name(_), amount] if single(amount));
+        !says(each) && (all.windows(3).any(counted) || (says(both) || says(together)) && all.iter().any(single))
+    }
+
     /// A phrase of the text that is never said beside one of the actions.
-    fn never_said(&self, text: &str) -> Option<String> {
+    fn never_said(&self, text: &str, of: &[&Held]) -> Option<String> {
         let held = |words: &BTreeSet<String>| self.held.iter().any(|h| h.kind.iter().any(|w| words.contains(w)));
-        let mut holds = self.grammar.never.iter().filter(|n| (n.beside.is_empty() || held(&n.beside)) && !held(&n.unless)).peekable();
+        let names = |words: &BTreeSet<String>| words.is_empty() || of.iter().any(|h| has_any(&h.kind, words));
+        let mut holds = self.grammar.never.iter().filter(|n| (n.beside.is_empty() || held(&n.beside)) && !held(&n.unless) && names(&n.naming)).peekable();
         holds.peek()?;
-        let said = tokens(text).iter().fold(String::from(" "), |said, t| said + &t.word + " ");
-        holds.flat_map(|n| &n.say).find(|phrase| said.contains(&format!(" {phrase} "))).cloned()
+        let said = self.grammar.filling.plain(text);
+        holds.flat_map(|n| &n.say).find(|phrase| said.iter().any(|s| s.contains(*phrase))).cloned()
     }
 
     /// Whether a question tells as done what is only asked: I removed the Pepsi, okay?
     fn tells_as_asked(&self, text: &str, of: &[&Held]) -> bool {
-        let Rows { doer, did, tag, asking, .. } = &self.grammar.rows;
-        let Some((told, end)) = text.trim_end().strip_suffix('?').and_then(|t| t.rsplit_once(',')) else { return false };
+        let Rows { doer, did, done_to, tag, asking, wishing, .. } = &*self.grammar.rows;
+        let Some(asked) = text.trim_end().strip_suffix('?') else { return false };
+        let (told, end) = asked.rsplit_once(',').unwrap_or((asked, ""));
         let (words, tail) = (tokens(told), tokens(end));
-        let tagged = !tail.is_empty() && tail.iter().all(|t| tag.contains(&t.word));
+        let opens = words.first().is_some_and(|t| doer.contains(&t.word));
+        let tagged = if tail.is_empty() { opens } else { tail.iter().all(|t| tag.contains(&t.word)) };
         let says_did = words.windows(3).any(|w| {
             let [a, b, c] = w else { return false };
             doer.contains(&a.word) && (did.contains(&b.word) || did.contains(&c.word))
         });
+        // "The Veggie Bowl deleted, correct?" tells it too.
+        let says = |list: &BTreeSet<String>| words.iter().any(|t| list.contains(&t.word));
+        let says_done = !tail.is_empty() && says(done_to) && !says(wishing);
         let asks = |h: &Held| h.kind.first().is_some_and(|k| asking.contains(k));
         let only_asked =
             if of.is_empty() { !self.held.iter().any(|h| !asks(h) && !h.names.is_empty()) && self.held.iter().any(asks) } else { of.iter().all(|h| asks(h)) };
-        tagged && says_did && only_asked
+        tagged && (says_did || says_done) && only_asked
     }
 
     /// The actions that hold a name of the text.
@@ -414,7 +458,7 @@ fn has(text: &str, words: &BTreeSet<String>) -> bool {
 fn clauses(text: &str) -> Vec<String> {
     let mut out = vec![String::new()];
     for word in super::words::tokens(text) {
-        if word == super::words::PAUSE || CUTS.contains(&word.as_str()) {
+        if super::words::parts(&word) || CUTS.contains(&word.as_str()) {
             out.push(String::new());
         } else if let Some(last) = out.last_mut() {
             last.push_str(&word);

@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::alike::{ASSENTS, Alike, Filling, REGRETS};
 use super::clauses::{Never, Rows, words_of};
-use super::names::{heads, named, names_of, parts_of};
+use super::names::{Cuts, cut, heads, merged, named, names_of, parts_of};
 use super::phrase::{Fill, Form, Part, Piece, Shape, Slot, among, phrase};
 use super::scan::NameIndex;
 use super::words::{self, Phrase};
@@ -77,6 +77,9 @@ struct RuleText {
     action: Vec<String>,
     #[serde(default)]
     input: Vec<String>,
+    /// Facts of the site instead of actions: what is known of what the reply names.
+    #[serde(default)]
+    fact: Vec<String>,
     /// The variable whose numbers are summed over equal actions.
     #[serde(default)]
     count: Option<String>,
@@ -105,6 +108,8 @@ struct Rule {
     keys: Vec<Pattern>,
     actions: Vec<Pattern>,
     inputs: Vec<Pattern>,
+    /// Its actions are facts of the site.
+    known: bool,
     count: Option<Name>,
     total: Option<Pattern>,
     quiet: bool,
@@ -124,7 +129,8 @@ struct Rule {
 pub struct Grammar {
     rules: Vec<Rule>,
     merge: Vec<Pattern>,
-    filling: Arc<Filling>,
+    /// Words of no weight.
+    pub filling: Arc<Filling>,
     alike: Arc<Alike>,
     silent: Vec<Pattern>,
     implied: Vec<Pattern>,
@@ -134,7 +140,7 @@ pub struct Grammar {
     /// These, and words that refuse or take away.
     pub refusing: BTreeSet<String>,
     /// How far they reach.
-    pub rows: Rows,
+    pub rows: Arc<Rows>,
     /// What is never said beside certain actions.
     pub never: Vec<Never>,
 }
@@ -158,8 +164,8 @@ impl Grammar {
                     file.alike.iter().for_each(|class| Arc::make_mut(&mut grammar.alike).add(class));
                     grammar.refusing.extend(file.refusing.into_iter().chain(file.denying.iter().cloned()));
                     grammar.denying.extend(file.denying);
-                    grammar.rows.extend(file.rows);
-                    grammar.never.extend(file.never);
+                    Arc::make_mut(&mut grammar.rows).extend(file.rows);
+                    grammar.never.extend(file.never.into_iter().map(|never| never.plain(&grammar.filling)));
                     let mut wrong = |text: &str, problem: String| {
                         let at = source.text.find(text).map_or(0..0, |s| s..s + text.len());
                         found.push(
@@ -173,14 +179,8 @@ impl Grammar {
                             Err(problem) => wrong(text, problem),
                         }
                     }
-                    for text in &file.silent {
-                        Pattern::parse(text).map_or_else(|e| wrong(text, e.into()), |p| grammar.silent.push(p));
-                    }
-                    for text in &file.implied {
-                        Pattern::parse(text).map_or_else(|e| wrong(text, e.into()), |p| grammar.implied.push(p));
-                    }
-                    for text in &file.merge {
-                        Pattern::parse(text).map_or_else(|e| wrong(text, e.into()), |p| grammar.merge.push(p));
+                    for (texts, list) in [(file.silent, &mut grammar.silent), (file.implied, &mut grammar.implied), (file.merge, &mut grammar.merge)] {
+                        list.extend(texts.iter().filter_map(|t| Pattern::parse(t).map_err(|e| wrong(t, e.into())).ok()));
                     }
                     for rule in &file.rules {
                         match rule.read(&shared, &mut wrong) {
@@ -202,13 +202,26 @@ impl Grammar {
         self.short.get(word)
     }
 
-    /// The grammar of one reply; `names` are those of the site.
-    pub fn ground(&self, says: &[Say], role: &str, words: &Arc<Words>, names: &NameIndex) -> Ground {
-        let says = self.merged(says);
+    /// What a question asks about.
+    pub fn asked(&self, action: &Atom) -> Option<String> {
+        self.rows.asking.contains(&*action.name).then(|| named(action)).flatten()
+    }
+
+    /// Those of a site's facts that a rule asks for.
+    pub fn asked_of<'f>(&self, facts: &'f [Atom]) -> impl Iterator<Item = &'f Atom> {
+        facts.iter().filter(|fact| self.rules.iter().filter(|r| r.known).flat_map(|r| &r.actions).any(|p| p.matches_atom(fact, &mut vec![])))
+    }
+
+    /// The grammar of one reply; `names` and `facts` are those of the site.
+    pub fn ground(&self, says: &[Say], role: &str, words: &Arc<Words>, names: &NameIndex, facts: &[Atom]) -> Ground {
+        let says = merged(says, &self.merge);
+        let all = names_of(&says);
+        let known = facts.iter().filter(|fact| named(fact).is_some_and(|name| all.values().any(|n| *n == name)));
+        let known: Vec<Say> = known.take(ACTIONS).map(|fact| Say { action: fact.clone(), input: None }).collect();
         let mut instances: Vec<(&Rule, Bindings, Mask)> = vec![];
         let (with, without): (Vec<&Rule>, Vec<&Rule>) = self.rules.iter().partition(|r| !r.actions.is_empty());
         for rule in with.into_iter().filter(|r| r.roles.is_empty() || r.roles.iter().any(|o| o == role)) {
-            instances.extend(rule.over(&says).into_iter().map(|(b, mask)| (rule, b, mask)));
+            instances.extend(rule.over(if rule.known { &known } else { &says }).into_iter().map(|(b, mask)| (rule, b, mask)));
         }
         // What builds on keyed parts is there once for each key; so far down as parts build on parts.
         let mut done: BTreeSet<(usize, Vec<Term>)> = BTreeSet::new();
@@ -235,11 +248,11 @@ impl Grammar {
         }
         let subjects: BTreeSet<&Term> =
             instances.iter().flat_map(|(_, b, _)| b).filter_map(|(n, v)| if let (Value::Term(t), "D") = (v, &**n) { Some(t) } else { None }).collect();
-        let all = names_of(&says);
         let mut ground = Ground {
             words: words.clone(),
             filling: self.filling.clone(),
-            denying: self.rows.denying.clone(),
+            cuts: Cuts::new(&all, &self.rows),
+            rows: self.rows.clone(),
             alike: self.alike.clone(),
             pronouns: subjects.len() == 1,
             heads: heads(&all, names),
@@ -273,27 +286,6 @@ impl Grammar {
         let silent = self.silent.iter().fold(0, |mask, p| mask | marked(p, says));
         silent | again & self.implied.iter().fold(0, |mask, p| mask | marked(p, says))
     }
-
-    /// Equal instances of a thing under the name of the first.
-    fn merged(&self, says: &[Say]) -> Vec<Say> {
-        let instance = |atom: &Atom| self.merge.iter().find(|p| p.matches_atom(atom, &mut vec![])).and_then(|_| atom.args.first().cloned());
-        let mut all: BTreeMap<Term, Vec<Vec<Term>>> = BTreeMap::new();
-        for say in says {
-            if let Some(i) = instance(&say.action) {
-                all.entry(i).or_default().push(say.action.args.get(1..).unwrap_or_default().to_vec());
-            }
-        }
-        all.values_mut().for_each(|lines| lines.sort());
-        let first = |i: &Term| all.iter().find(|(_, lines)| Some(*lines) == all.get(i)).map_or_else(|| i.clone(), |(f, _)| f.clone());
-        let named = |say: &Say| match instance(&say.action) {
-            Some(i) => {
-                let args = std::iter::once(first(&i)).chain(say.action.args.iter().skip(1).cloned()).collect();
-                Say { action: Atom { name: say.action.name.clone(), args }, input: say.input.clone() }
-            }
-            None => say.clone(),
-        };
-        says.iter().map(named).collect()
-    }
 }
 
 /// The actions of this form.
@@ -325,7 +317,8 @@ fn filled(text: &str, shared: &BTreeMap<String, String>) -> String {
 impl RuleText {
     fn read(&self, shared: &BTreeMap<String, String>, wrong: &mut impl FnMut(&str, String)) -> Option<Rule> {
         let mut patterns = |texts: &[String]| -> Vec<Pattern> { texts.iter().filter_map(|t| Pattern::parse(t).map_err(|e| wrong(t, e.into())).ok()).collect() };
-        let (actions, inputs) = (patterns(&self.action), patterns(&self.input));
+        let (known, inputs) = (!self.fact.is_empty(), patterns(&self.input));
+        let actions = patterns(if known { &self.fact } else { &self.action });
         let mut one = |text: &Option<String>| text.iter().flat_map(|t| patterns(std::slice::from_ref(t))).next();
         let (total, owes, pays, closes) = (one(&self.total), one(&self.owes), one(&self.pays), one(&self.closes));
         let mut say = vec![];
@@ -348,9 +341,10 @@ impl RuleText {
             keys,
             actions,
             inputs,
+            known,
             count,
             total,
-            quiet: self.quiet,
+            quiet: self.quiet || known,
             roles: self.roles.clone(),
             owes,
             pays,
@@ -444,8 +438,10 @@ pub struct Ground {
     pub filling: Arc<Filling>,
     /// Words that say the same.
     pub alike: Arc<Alike>,
-    /// Words that deny what stands right behind them.
-    pub denying: BTreeSet<String>,
+    /// Which words deny what stands right behind them.
+    pub rows: Arc<Rows>,
+    /// What names that are cut short stand beside.
+    pub cuts: Cuts,
     pronouns: bool,
     /// Names by their last words, which stand for them behind an article.
     pub heads: BTreeMap<String, String>,
@@ -517,14 +513,27 @@ impl Ground {
             Shape::Bag(all, among) => Piece::Bag(all.iter().map(|s| self.piece(s, b)).collect(), among.clone()),
             Shape::Alt(all) => Piece::Alt(all.iter().map(|s| self.piece(s, b)).collect()),
             Shape::Word(w) => Piece::Word(w.clone()),
-            Shape::Pause => Piece::Pause,
+            Shape::Pause(fill) => Piece::Pause(*fill),
             Shape::Closed(piece) => Piece::Shared(piece.clone()),
-            Shape::Slot(slot) => Piece::Alt(self.slot(slot, b).into_iter().map(spoken).collect()),
+            Shape::Slot(slot) => Piece::Alt(self.slot(slot, b).into_iter().map(spoken).chain(self.cut(slot, b)).collect()),
             Shape::Part(part) => {
                 let key: Vec<Term> = part.keys.iter().filter_map(|k| k.filled(b)).collect();
                 self.index.get(&(part.name.clone(), key)).map_or(Piece::Alt(vec![]), |at| Piece::Part(*at, part.list))
             }
         }
+    }
+
+    /// A slot's name without the last word that others have too, in a row that gives it.
+    fn cut(&self, slot: &Slot, b: &Bindings) -> Vec<Piece> {
+        let before: Vec<Phrase> = match &slot.form {
+            Form::Plain => vec![vec![]],
+            Form::Known => ["a", "an", "the", ""].map(words::tokens).into(),
+            Form::Counted(count) => words::before_noun(value(b, count).and_then(Term::as_int).map_or(1, i64::from)),
+            _ => return vec![],
+        };
+        let Some(name) = value(b, &slot.var).and_then(Term::as_name) else { return vec![] };
+        let parts = self.parts_of.get(name).into_iter().flatten().filter(|p| p.1);
+        parts.flat_map(|(part, _)| cut(name, part, &before, matches!(slot.form, Form::Counted(_)))).collect()
     }
 
     /// Every way to say a slot; none if its variable has no value, so that the wording falls away.
@@ -535,17 +544,16 @@ impl Ground {
         let behind = |first: &[&str], nouns: Vec<Phrase>| -> Vec<Phrase> {
             first.iter().flat_map(|f| nouns.iter().map(|n| [words::tokens(f), n.clone()].concat())).collect()
         };
-        let parts = |bare: bool| term.as_name().and_then(|t| self.parts_of.get(t)).into_iter().flatten().filter(move |p| !bare || p.1).map(|p| p.0.clone());
+        let parts = || term.as_name().and_then(|t| self.parts_of.get(t)).into_iter().flatten().filter(|p| !p.1).map(|p| p.0.clone());
         let noun = |n: i64| term.as_name().map_or_else(|| vec![words::tokens(&name)], |t| words::noun(&self.words.nouns, n, t));
         let known = |n: i64| match n {
             1 => {
                 let mut out = behind(&["the", "your", "our", "that", "this", "those", "these", "a", "an", "one", ""], noun(1));
-                out.extend(behind(&["the", "your", "that", "this", "those", "these"], parts(false).collect()));
-                out.extend(behind(&["a", "an", "the", ""], parts(true).collect()));
+                out.extend(behind(&["the", "your", "that", "this", "those", "these"], parts().collect()));
                 out
             }
             n => {
-                let mut out = if n == 2 { behind(&["both", "both of the", "both of your", "both the", "both your"], noun(2)) } else { vec![] };
+                let mut out = if n == 2 { behind(&words::BOTH, noun(2)) } else { vec![] };
                 for first in ["", "the", "your"] {
                     out.extend(words::numerals(n).iter().flat_map(|w| behind(&[first], noun(n).into_iter().map(|f| [w.clone(), f].concat()).collect())));
                 }
@@ -553,7 +561,7 @@ impl Ground {
             }
         };
         match &slot.form {
-            Form::Plain => int.map_or_else(|| words::either_number(&name).into_iter().chain(parts(true)).collect(), words::numerals),
+            Form::Plain => int.map_or_else(|| words::either_number(&name), words::numerals),
             Form::Known => known(1),
             Form::Plural => noun(2),
             // Where one thing alone can be meant, nothing need be said of it; the whole order is no such thing.
@@ -579,6 +587,7 @@ impl Ground {
     }
 }
 
-fn spoken(words: Phrase) -> Piece {
-    Piece::Seq(words.into_iter().map(|w| if w == words::PAUSE { Piece::Pause } else { Piece::Exact(w) }).collect(), Fill::Tight)
+/// A run of words that belong together.
+pub fn spoken(words: Phrase) -> Piece {
+    Piece::Seq(words.into_iter().map(|w| if words::parts(&w) { Piece::Pause(Fill::Tight) } else { Piece::Exact(w) }).collect(), Fill::Tight)
 }

@@ -1,12 +1,17 @@
 //! What names of a reply may be called: by their last words, by how they begin or end, without the word that several share.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
+use super::clauses::Rows;
 use super::collect;
+use super::grammar::spoken;
+use super::phrase::{Fill, Piece};
 use super::scan::{NameIndex, tokens};
-use super::words::{self, Phrase};
+use super::words::{self, PAUSE, Phrase};
 use crate::render::Say;
-use crate::term::Atom;
+use crate::term::pattern::Pattern;
+use crate::term::{Atom, Term};
 
 /// Every name that the actions and what they answer hold, by its words.
 pub type Spoken = BTreeMap<Phrase, String>;
@@ -42,6 +47,60 @@ pub fn parts_of(all: &Spoken, names: &NameIndex) -> BTreeMap<String, Vec<(Phrase
         .collect()
     };
     all.iter().map(|(name, text)| (text.clone(), parts(name))).collect()
+}
+
+/// What may stand between a name without its last word and the full name of the row, and what counts there.
+#[derive(Clone, Debug, Default)]
+pub struct Cuts {
+    /// The words of names but for their last.
+    names: BTreeSet<String>,
+    rows: Arc<Rows>,
+}
+
+impl Cuts {
+    pub fn new(all: &Spoken, rows: &Arc<Rows>) -> Self {
+        let lasts: BTreeSet<&String> = all.keys().filter_map(|name| name.last()).collect();
+        Self { names: all.keys().flatten().filter(|w| !lasts.contains(w)).cloned().collect(), rows: rows.clone() }
+    }
+
+    /// Whether the last word of a name that is cut short at these places stands at the end of the row, counted like the name, or heads the
+    /// row: "Quesadillas: Cheese".
+    pub fn given(&self, tokens: &[String], last: &str, (start, end): (usize, usize), counted: bool) -> bool {
+        let is_last = |t: &String| t.trim_end_matches('s') == last.trim_end_matches('s');
+        let counts = |t: &String| self.rows.counting.contains(t) || t.parse::<u8>().is_ok();
+        let beside = |t: &String| counts(t) || t == "&" || t == PAUSE || [&self.names, &self.rows.before, &self.rows.joining].iter().any(|l| l.contains(t));
+        let rest = tokens.get(end..).unwrap_or_default();
+        let full = rest.iter().position(|t| !beside(t)).filter(|at| rest.get(*at).is_some_and(is_last));
+        let heads = |at: usize| tokens.get(at).is_some_and(is_last) && at.checked_sub(1).and_then(|b| tokens.get(b)).is_none_or(|b| !self.names.contains(b));
+        full.is_some_and(|at| !counted || rest.iter().take(at).any(counts)) || !counted && (0..start).any(heads)
+    }
+}
+
+/// A name without its last word, as a slot of this form says it behind these words.
+pub fn cut(name: &str, part: &Phrase, before: &[Phrase], counted: bool) -> Vec<Piece> {
+    let Some(last) = words::tokens(name).pop() else { return vec![] };
+    before.iter().map(|w| Piece::Seq(vec![spoken(w.clone()), Piece::Cut(part.clone(), last.clone(), counted)], Fill::Tight)).collect()
+}
+
+/// Equal instances of a thing under the name of the first.
+pub fn merged(says: &[Say], merge: &[Pattern]) -> Vec<Say> {
+    let instance = |atom: &Atom| merge.iter().find(|p| p.matches_atom(atom, &mut vec![])).and_then(|_| atom.args.first().cloned());
+    let mut all: BTreeMap<Term, Vec<Vec<Term>>> = BTreeMap::new();
+    for say in says {
+        if let Some(i) = instance(&say.action) {
+            all.entry(i).or_default().push(say.action.args.get(1..).unwrap_or_default().to_vec());
+        }
+    }
+    all.values_mut().for_each(|lines| lines.sort());
+    let first = |i: &Term| all.iter().find(|(_, lines)| Some(*lines) == all.get(i)).map_or_else(|| i.clone(), |(f, _)| f.clone());
+    let named = |say: &Say| match instance(&say.action) {
+        Some(i) => {
+            let args = std::iter::once(first(&i)).chain(say.action.args.iter().skip(1).cloned()).collect();
+            Say { action: Atom { name: say.action.name.clone(), args }, input: say.input.clone() }
+        }
+        None => say.clone(),
+    };
+    says.iter().map(named).collect()
 }
 
 /// The first name that an atom holds.

@@ -16,8 +16,8 @@ pub enum Shape {
     /// One of these.
     Alt(Vec<Shape>),
     Word(String),
-    /// A sign that parts clauses, or nothing.
-    Pause,
+    /// A comma, or any sign that parts clauses, or nothing.
+    Pause(Fill),
     Slot(Slot),
     Part(Part),
     /// All of these once, in any order, among words that assert nothing there.
@@ -39,8 +39,10 @@ pub enum Piece {
     Word(String),
     /// This very word: of a name, a number, a sentence of the template.
     Exact(String),
-    /// A sign that parts clauses, or nothing.
-    Pause,
+    /// A comma or nothing; where words belong together, any sign that parts clauses.
+    Pause(Fill),
+    /// A name without its last word, which the rest of a row gives: Cheese, Chicken and Steak Quesadilla; and whether a number counts it.
+    Cut(Phrase, String, bool),
     /// A part by its place, or a list of such parts with the word before the last.
     Part(usize, Option<&'static str>),
     /// A piece that many replies share.
@@ -150,12 +152,12 @@ fn sequence(rest: &mut &str) -> Result<Shape, String> {
                 *rest = after;
                 out.push(if c == '{' { Shape::Slot(slot(content)?) } else { Shape::Part(part(content)?) });
             }
-            ',' => {
+            ',' | ':' | ';' => {
                 *rest = inside;
-                out.push(Shape::Pause);
+                out.push(Shape::Pause(if c == ',' { Fill::Loose } else { Fill::Tight }));
             }
             _ => {
-                let end = rest.find(['|', ')', ']', '(', '[', '{', '<', ',']).unwrap_or(rest.len());
+                let end = rest.find(['|', ')', ']', '(', '[', '{', '<', ',', ':', ';']).unwrap_or(rest.len());
                 let (words, after) = rest.split_at(end);
                 *rest = after;
                 let own = words.strip_prefix("'s").filter(|rest| rest.is_empty() || rest.starts_with(' '));
@@ -220,7 +222,7 @@ impl Shape {
                 let next = next.runs()?;
                 Some(runs.iter().flat_map(|r: &Phrase| next.iter().map(move |n| [r.as_slice(), n].concat())).collect())
             }),
-            Self::Pause => Some(vec![vec![PAUSE.into()]]),
+            Self::Pause(_) => Some(vec![vec![PAUSE.into()]]),
             Self::Slot(_) | Self::Part(_) | Self::Bag(..) | Self::Closed(_) => None,
         }
     }
@@ -245,7 +247,7 @@ impl Shape {
             Self::Alt(shapes) => Piece::Alt(all(shapes)?),
             Self::Bag(shapes, among) => Piece::Bag(all(shapes)?, among.clone()),
             Self::Word(w) => Piece::Word(w.clone()),
-            Self::Pause => Piece::Pause,
+            Self::Pause(fill) => Piece::Pause(*fill),
             Self::Closed(piece) => Piece::Shared(piece.clone()),
             Self::Slot(_) | Self::Part(_) => return None,
         })

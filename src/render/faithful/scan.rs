@@ -119,18 +119,21 @@ pub fn read(text: &str, names: &NameIndex) -> Vec<Entity> {
 }
 
 /// The sentences of a text: a full stop, question or exclamation mark ends one when white space or the end follows, and so does a line. The items
-/// of a list are one sentence with each other and with the heading or question before them, without their marks.
+/// of a list are one sentence with each other and with the heading or question before them, without their marks; where one has a comma of its
+/// own, none joins it to the others.
 pub fn sentences(text: &str) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
-    let mut listed = false;
+    let (mut listed, mut several) = (false, false);
     for line in text.lines().filter(|l| !l.trim().is_empty()) {
         let (item, plain) = (item(line), item(line).unwrap_or(line).replace("**", ""));
         let before = out.pop_if(|last| if item.is_some() { listed || last.ends_with([':', '?']) } else { !listed && last.ends_with(':') });
+        let parted = std::mem::replace(&mut several, plain.contains(", ")) && listed || several;
         listed = item.is_some();
         out.extend(match before {
             Some(before) if listed => {
                 let stem = before.trim_end_matches(['.', ';', ',', '?']);
-                let (joint, end) = (if stem.ends_with(':') { "" } else { "," }, if before.ends_with('?') { "?" } else { "" });
+                let joint = Some(if parted { ";" } else { "," }).filter(|_| !stem.ends_with(':')).unwrap_or_default();
+                let end = if before.ends_with('?') { "?" } else { "" };
                 vec![format!("{stem}{joint} {}{end}", plain.trim())]
             }
             before => {
@@ -313,7 +316,7 @@ fn amount_at(tokens: &[Token]) -> Option<(Option<Entity>, usize)> {
         }
         _ => None,
     };
-    if word(0) == "a" && ENGLISH.is_other_money(word(1)) {
+    if word(0) == "a" && ENGLISH.is_money(word(1)) {
         let (n, end) = small(2).unwrap_or((0, 2));
         return Some((Some(Entity::Money(100 + n)), end));
     }
@@ -412,6 +415,7 @@ mod tests {
         let text = "Here is **yours**:\n\n- 2 Pepsis\n* a taco.\n\nThat's $5. Which one?\n1. This\n2) That\nBye.";
         let all = ["Here is yours: 2 Pepsis, a taco.", "That's $5.", "Which one, This, That?", "Bye."];
         assert_eq!(sentences(text), all);
+        assert_eq!(sentences("Yours:\n- a taco, no onions\n- a Pepsi"), ["Yours: a taco, no onions; a Pepsi"]);
         // However the text comes in, the sentences are the same.
         for size in [1, 3, 7] {
             let (mut open, mut out) = (String::new(), vec![]);

@@ -7,12 +7,17 @@ use crate::text::english::Money;
 /// A run of tokens.
 pub type Phrase = Vec<String>;
 
-/// Signs that part two clauses of a sentence; all are one token.
+/// A sign that may part words of one clause: a comma, a colon.
 pub const PAUSE: &str = ",";
+/// Signs that part clauses or items: a semicolon, a dash, brackets, a picture. All are one token.
+pub const BREAK: &str = ";";
 /// Signs that end a statement.
 pub const STOP: &str = ".";
 /// Pictures that say nothing but friendliness.
 const SMILES: &str = "🙂😊😀😃😄😁😉☺🤗🥰😋🤤🙌👏👌👍🙏👋🎉🥳✨🌟⭐💛💚💙💜🧡❤🌮🌯🍽🌱🥤\u{fe0f}";
+
+/// What stands before two that are known.
+pub const BOTH: [&str; 8] = ["both", "both of the", "both of your", "both of those", "both of these", "both the", "both your", "both those"];
 
 /// Words that are several.
 const SHORT: [(&str, &str); 14] = [
@@ -74,11 +79,12 @@ pub fn tokens(text: &str) -> Phrase {
         }
         match c {
             c if c.is_whitespace() => {}
-            ',' | ';' | ':' | '—' | '–' | '(' | ')' => pause(&mut out),
-            c if SMILES.contains(c) => pause(&mut out),
+            ',' | ':' => pause(&mut out, PAUSE),
+            ';' | '—' | '–' | '(' | ')' => pause(&mut out, BREAK),
+            c if SMILES.contains(c) => pause(&mut out, BREAK),
             // A hyphen parts the halves of a word; between blanks it is a dash; anywhere else it may be a minus.
             '-' if before.is_some_and(char::is_alphanumeric) && at(i).is_some_and(char::is_alphanumeric) => {}
-            '-' if before.is_some_and(char::is_whitespace) && at(i).is_some_and(char::is_whitespace) => pause(&mut out),
+            '-' if before.is_some_and(char::is_whitespace) && at(i).is_some_and(char::is_whitespace) => pause(&mut out, BREAK),
             '.' | '!' => ended(&mut out, STOP.into()),
             '?' => ended(&mut out, "?".into()),
             // A sentence's own mark may stand within the quotation that ends it.
@@ -92,16 +98,23 @@ pub fn tokens(text: &str) -> Phrase {
     out
 }
 
-/// Parts two clauses, where one stands before.
-fn pause(out: &mut Phrase) {
-    if out.last().is_some_and(|last| last != PAUSE && last != STOP) {
-        out.push(PAUSE.into());
+/// Parts two clauses, where one stands before; the stronger of two signs counts.
+fn pause(out: &mut Phrase, sign: &str) {
+    match out.last_mut() {
+        Some(last) if parts(last) && sign == BREAK => sign.clone_into(last),
+        Some(last) if !parts(last) && last != STOP => out.push(sign.to_owned()),
+        _ => {}
     }
+}
+
+/// Whether a token parts words or clauses.
+pub fn parts(token: &str) -> bool {
+    token == PAUSE || token == BREAK
 }
 
 /// Ends a sentence; several marks are one, and no pause stands before them.
 fn ended(out: &mut Phrase, mark: String) {
-    if out.last().is_some_and(|last| last == PAUSE) {
+    if out.last().is_some_and(|last| parts(last)) {
         out.pop();
     }
     if mark != STOP || out.last().is_none_or(|last| last != STOP) {
@@ -227,8 +240,8 @@ pub fn money(sign: &str, cents: i64) -> Vec<Phrase> {
                 .filter(|w| w.iter().all(|w| w.parse::<i64>().is_err())),
         );
     }
-    if let (Some(also), 1) = (also, whole) {
-        out.extend(numerals(rest).into_iter().map(|p| [tokens("a"), tokens(also), if rest == 0 { vec![] } else { p }].concat()));
+    for name in [Some(unit), also.as_ref()].into_iter().flatten().filter(|_| whole == 1) {
+        out.extend(numerals(rest).into_iter().map(|p| [tokens("a"), tokens(name), if rest == 0 { vec![] } else { p }].concat()));
     }
     match (whole, rest) {
         (_, 0) => {
