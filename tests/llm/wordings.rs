@@ -107,6 +107,7 @@ fn lies_are_refused() {
         ("lies-ten-source", 0),
         ("lies-eleven-source", 0),
         ("lies-twelve-source", 0),
+        ("lies-fourteen-source", 0),
         // What was kept aside when bags were closed to lies; before, 87 % of it was spoken.
         ("lies-eleven-kept", 15),
         ("lies-fresh", 1),
