@@ -109,6 +109,7 @@ fn lies_are_refused() {
         ("lies-twelve-source", 0),
         ("lies-eleven-kept", 0),
         ("lies-thirteen-source", 0),
+        ("lies-fourteen-source", 0),
         ("lies-fresh", 1),
     ]);
 }
