@@ -195,16 +195,19 @@ impl Embedded {
         let (group, composed) = config.map(|c| (c.group.clone(), c.composed.clone())).unwrap_or_default();
         let mut hint = |place: &Name, worth: f32| {
             for id in k.second(&group, place).iter().filter_map(|m| k.names.find(m)) {
-                hints.insert(id, worth);
+                let known = hints.entry(id).or_default();
+                *known = known.max(worth);
             }
         };
-        // "Steak", after a combo that may be had with the steak one.
-        let told = |action: &'_ Atom| action.args.iter().filter_map(Term::as_name).map(Name::from).collect::<Vec<_>>();
-        for name in context.last_actions.iter().flat_map(told) {
-            k.second(&composed, &name).iter().for_each(|place| hint(place, 0.3));
-        }
-        for name in context.last_actions.iter().filter(|a| a.args.len() == 3).flat_map(told) {
-            hint(&name, 0.5);
+        for action in &context.last_actions {
+            for arg in &action.args {
+                let Term::Str(name) = arg else { continue };
+                // "Steak", after a combo that may be had with the steak one.
+                k.second(&composed, name).iter().for_each(|place| hint(place, 0.3));
+                if action.args.len() == 3 {
+                    hint(name, 0.5);
+                }
+            }
         }
         for candidate in context.asked.first().into_iter().flat_map(|a| &a.candidates) {
             if let Some(id) = k.names.find(candidate) {

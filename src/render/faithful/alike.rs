@@ -68,6 +68,13 @@ impl Alike {
 pub const REGRETS: Mask = 1 << 126;
 pub const ASSENTS: Mask = 1 << 125;
 
+/// The words of a text without its signs.
+pub fn unmarked(text: &str) -> Phrase {
+    let mut out: Phrase = tokens(text).into_iter().filter(|t| t.contains(char::is_alphanumeric)).collect();
+    out.iter_mut().filter(|t| *t == "'s").for_each(|t| "is".clone_into(t));
+    out
+}
+
 /// Words of no weight, with what they set.
 #[derive(Clone, Debug, Default)]
 pub struct Filling(pub Vec<(Mask, Among)>);
@@ -85,17 +92,15 @@ impl Filling {
         self.0.iter().flat_map(ends).collect()
     }
 
-    /// The words of a text as they are looked for: without signs, and without those of no weight too.
-    pub fn plain(&self, text: &str) -> [String; 2] {
-        let mut said: Phrase = tokens(text).into_iter().filter(|t| t.contains(char::is_alphanumeric)).collect();
-        said.iter_mut().filter(|t| *t == "'s").for_each(|t| "is".clone_into(t));
-        let (mut at, mut weighty) = (0, vec![]);
+    /// Words without those of no weight.
+    pub fn weighty(&self, said: &[String]) -> Phrase {
+        let (mut at, mut out) = (0, vec![]);
         while let Some(word) = said.get(at) {
-            let end = self.ends(&said, at).into_iter().map(|(end, _)| end).max();
-            weighty.extend(end.is_none().then(|| word.clone()));
+            let end = self.ends(said, at).into_iter().map(|(end, _)| end).max();
+            out.extend(end.is_none().then(|| word.clone()));
             at = end.unwrap_or(at + 1);
         }
-        [said, weighty].map(|words| format!(" {} ", words.join(" ")))
+        out
     }
 
     pub fn extend(&mut self, mood: Mask, more: Among) {

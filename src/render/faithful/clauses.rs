@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
-use super::alike::Filling;
+use super::alike::unmarked;
 use super::grammar::Grammar;
 use super::scan::{Entity, NameIndex, read, tokens};
 use super::{Violation, collect, unsupported};
@@ -114,8 +114,8 @@ const LINE: &str = "zzline";
 
 impl Never {
     /// The same with its phrases as texts are looked through.
-    pub fn plain(mut self, filling: &Filling) -> Self {
-        self.say.iter_mut().for_each(|phrase| [*phrase, _] = filling.plain(phrase));
+    pub fn plain(mut self) -> Self {
+        self.say.iter_mut().for_each(|phrase| *phrase = padded(&unmarked(phrase)));
         self
     }
 }
@@ -322,18 +322,19 @@ impl Clauses {
                         return false;
                     }
                 }
-                let (one, other) = (self.about(first), self.about(name));
-                let (start, swaps) = (end.saturating_sub(tokens(first).len()), |of: &[&Held]| of.iter().any(|h| h.renews));
-                let behind = swaps(&one) || start.checked_sub(1).is_some_and(|at| denying.contains(word(at)));
-                let counted = behind && ends && between.last().is_some_and(|w| counting.contains(*w) || w.bytes().all(|b| b.is_ascii_digit()));
-                // "The coffee's off, a juice is on", "a taco, beans for the beef", "without onions, nachos with beans", "For Ada, codeine is refused":
-                // what comes last has words of its own.
-                let dish = |of: &[&Held]| of.iter().any(|h| in_kind(h, items));
-                let told = between.first().is_some_and(|w| *w != COMMA && *w != LINE && !joining.contains(*w));
-                let own = !ends && (told || between == [COMMA] && (swaps(&other) || dish(&other) || start < 3 && heading.contains(word(0))));
-                if joins && !anew && !counted && !own && between.iter().all(bare) {
+                if joins && !anew && between.iter().all(bare) {
+                    let (one, other) = (self.about(first), self.about(name));
+                    let (start, swaps) = (end.saturating_sub(tokens(first).len()), |of: &[&Held]| of.iter().any(|h| h.renews));
+                    let behind = swaps(&one) || start.checked_sub(1).is_some_and(|at| denying.contains(word(at)));
+                    let counted = behind && ends && between.last().is_some_and(|w| counting.contains(*w) || w.bytes().all(|b| b.is_ascii_digit()));
+                    // "The coffee's off, a juice is on", "a taco, beans for the beef", "without onions, nachos with beans", "For Ada, codeine is
+                    // refused": what comes last has words of its own.
+                    let dish = |of: &[&Held]| of.iter().any(|h| in_kind(h, items));
+                    let told = between.first().is_some_and(|w| *w != COMMA && *w != LINE && !joining.contains(*w));
+                    let own = !ends && (told || between == [COMMA] && (swaps(&other) || dish(&other) || start < 3 && heading.contains(word(0))));
                     let alike = |a: &&Held, b: &&Held| a.kind == b.kind || gone(a) == gone(b) && !in_kind(a, apart) && !in_kind(b, apart);
-                    if !one.is_empty() && !other.is_empty() && !one.iter().any(|a| other.iter().any(|b| alike(a, b))) {
+                    let agree = one.is_empty() || other.is_empty() || one.iter().any(|a| other.iter().any(|b| alike(a, b)));
+                    if !counted && !own && !agree {
                         return false;
                     }
                 }
@@ -394,7 +395,8 @@ impl Clauses {
         let names = |words: &BTreeSet<String>| words.is_empty() || of.iter().any(|h| has_any(&h.kind, words));
         let mut holds = self.grammar.never.iter().filter(|n| (n.beside.is_empty() || held(&n.beside)) && !held(&n.unless) && names(&n.naming)).peekable();
         holds.peek()?;
-        let said = self.grammar.filling.plain(text);
+        let said = unmarked(text);
+        let said = [padded(&self.grammar.filling.weighty(&said)), padded(&said)];
         holds.flat_map(|n| &n.say).find(|phrase| said.iter().any(|s| s.contains(*phrase))).cloned()
     }
 
@@ -446,6 +448,11 @@ fn amount_in(amount: &Entity) -> String {
 
 fn stems(name: &str) -> String {
     tokens(name).into_iter().map(|t| t.stem).collect::<Vec<_>>().join(" ")
+}
+
+/// Words between blanks, so that phrases are found whole.
+fn padded(words: &[String]) -> String {
+    format!(" {} ", words.join(" "))
 }
 
 /// Whether one of the words is said. Who asks why not denies nothing.

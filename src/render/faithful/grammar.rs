@@ -165,7 +165,7 @@ impl Grammar {
                     grammar.refusing.extend(file.refusing.into_iter().chain(file.denying.iter().cloned()));
                     grammar.denying.extend(file.denying);
                     Arc::make_mut(&mut grammar.rows).extend(file.rows);
-                    grammar.never.extend(file.never.into_iter().map(|never| never.plain(&grammar.filling)));
+                    grammar.never.extend(file.never.into_iter().map(Never::plain));
                     let mut wrong = |text: &str, problem: String| {
                         let at = source.text.find(text).map_or(0..0, |s| s..s + text.len());
                         found.push(
@@ -209,7 +209,8 @@ impl Grammar {
 
     /// Those of a site's facts that a rule asks for.
     pub fn asked_of<'f>(&self, facts: &'f [Atom]) -> impl Iterator<Item = &'f Atom> {
-        facts.iter().filter(|fact| self.rules.iter().filter(|r| r.known).flat_map(|r| &r.actions).any(|p| p.matches_atom(fact, &mut vec![])))
+        let asked: Vec<&Pattern> = self.rules.iter().filter(|r| r.known).flat_map(|r| &r.actions).collect();
+        facts.iter().filter(move |fact| asked.iter().any(|p| p.matches_atom(fact, &mut vec![])))
     }
 
     /// The grammar of one reply; `names` and `facts` are those of the site.

@@ -117,17 +117,14 @@ impl Embedded {
             other => other,
         };
         let verdicts: Vec<Verdict> = acts.iter().map(judge).collect();
-        // What one phrase says of things that are ordered is done whole: "the same again".
-        let whole = |i: usize| {
-            let (act, words) = acts.get(i)?;
-            let alike = |(j, o): (usize, &(Atom, Vec<Range<usize>>))| o.1 == *words && self.is_of_lines(&o.0) && verdicts.get(j) == Some(&Verdict::Do);
-            (verdicts.get(i) == Some(&Verdict::Ask) && self.is_of_lines(act) && acts.iter().enumerate().any(alike)).then_some(Verdict::Do)
-        };
-        let settled: Vec<Verdict> = verdicts.iter().enumerate().map(|(i, v)| whole(i).unwrap_or(*v)).collect();
+        let done = acts.iter().zip(&verdicts).filter(|((act, _), verdict)| **verdict == Verdict::Do && self.is_of_lines(act));
+        let done: Vec<Vec<Range<usize>>> = done.map(|((_, words), _)| words.clone()).collect();
         let mut kept = vec![];
-        for ((act, words), verdict) in acts.into_iter().zip(settled) {
+        for ((act, words), verdict) in acts.into_iter().zip(verdicts) {
             match verdict {
                 Verdict::Do => kept.push((act, words)),
+                // What one phrase says of things that are ordered is done whole: "the same again".
+                Verdict::Ask if self.is_of_lines(&act) && done.contains(&words) => kept.push((act, words)),
                 Verdict::Ask if !heard.asks.contains(&act) => heard.asks.push(act),
                 Verdict::Ask | Verdict::Drop => {}
             }

@@ -64,33 +64,29 @@ impl Embedded {
             let answers = |e: &Edge| grammar.patterns.get(e.pattern).is_some_and(|p| !p.loose || p.after.is_some());
             edges.retain(|e| if e.start < from { stands.contains(&(e.start..e.end)) } else { answers(e) });
         }
-        let (mut path, mut score) = chart.best(grammar, &edges);
+        let (path, score) = chart.best(grammar, &edges);
         let chart = &*chart;
-        let resolve = |path: &[usize]| {
+        let go = |path: Vec<usize>, score: f32| {
             let mut resolver = Resolver::new(chart, grammar, context);
-            resolver.run(&edges, path, &after);
-            resolver
+            resolver.run(&edges, &path, &after);
+            let covered = covered(tokens.len(), &edges, &path, grammar);
+            let uncovered = (0..tokens.len()).filter(|i| !covered.get(*i).copied().unwrap_or(false) && chart.skip_cost(*i) > 0.3).collect();
+            Way { path, score, resolver, covered, uncovered }
         };
-        let left = |path: &[usize]| {
-            let covered = covered(tokens.len(), &edges, path, grammar);
-            (0..tokens.len()).filter(|i| !covered.get(*i).copied().unwrap_or(false) && chart.skip_cost(*i) > 0.3).collect::<Vec<usize>>()
-        };
-        let (mut resolver, mut uncovered) = (resolve(&path), left(&path));
+        let mut way = go(path, score);
         // What a reading that led to nothing stood in the way of is read without it: "just two tacos" changes no number of none.
-        let idle = |e: &usize| edges.get(*e).is_some_and(|e| resolver.barren.iter().any(|(b, meant)| !meant && *b == (e.start..e.end)));
-        let stuck: Vec<usize> = path.iter().copied().filter(idle).collect();
+        let idle = |e: &usize| edges.get(*e).is_some_and(|e| way.resolver.barren.iter().any(|(b, meant)| !meant && *b == (e.start..e.end)));
+        let stuck: Vec<usize> = way.path.iter().copied().filter(idle).collect();
         if !stuck.is_empty() {
             let others: Vec<usize> = (0..edges.len()).filter(|i| !stuck.contains(i)).collect();
             let fewer: Vec<Edge> = others.iter().filter_map(|i| edges.get(*i)).cloned().collect();
-            let (again, worth) = chart.best(grammar, &fewer);
-            let again: Vec<usize> = again.iter().filter_map(|i| others.get(*i)).copied().collect();
-            let (other, rest) = (resolve(&again), left(&again));
-            let gains = other.entries.len() > resolver.entries.len() || other.barren.is_empty() && other.entries.len() == resolver.entries.len();
-            if gains && rest.len() <= uncovered.len() && other.unsure.len() <= resolver.unsure.len() {
-                (path, score, resolver, uncovered) = (again, worth, other, rest);
+            let (again, score) = chart.best(grammar, &fewer);
+            let other = go(again.iter().filter_map(|i| others.get(*i)).copied().collect(), score);
+            if other.beats(&way) {
+                way = other;
             }
         }
-        let mut covered = covered(tokens.len(), &edges, &path, grammar);
+        let Way { path, score, mut resolver, mut covered, uncovered } = way;
         let loose = (0..tokens.len()).filter(|i| !covered.get(*i).copied().unwrap_or(false) && chart.skip_cost(*i) > 0.0).count();
         let mut unsure = std::mem::take(&mut resolver.unsure);
         let mut barren = std::mem::take(&mut resolver.barren);
@@ -208,6 +204,24 @@ impl Embedded {
             }
         }
         bare && (asks && loose > 0 || loose >= 4 && loose * 2 > spoken)
+    }
+}
+
+/// A way through the chart, and where it leads.
+struct Way<'c, 'a> {
+    path: Vec<usize>,
+    score: f32,
+    resolver: Resolver<'c, 'a>,
+    covered: Vec<bool>,
+    uncovered: Vec<usize>,
+}
+
+impl Way<'_, '_> {
+    /// Whether it leads to more than another way, or to as much without a step for nothing, and leaves no more open.
+    fn beats(&self, other: &Self) -> bool {
+        let (own, theirs) = (self.resolver.entries.len(), other.resolver.entries.len());
+        let gains = own > theirs || own == theirs && self.resolver.barren.is_empty();
+        gains && self.uncovered.len() <= other.uncovered.len() && self.resolver.unsure.len() <= other.resolver.unsure.len()
     }
 }
 
@@ -393,8 +407,8 @@ fn presume(out: &mut Vec<(Atom, Range<usize>)>, chart: &Chart<'_>, context: &Con
         }
         let called = |e: &NameEdge| e.candidates.first().and_then(|c| chart.name(c.name)).as_ref() == Some(&item);
         let there = |e: &&NameEdge| e.start.checked_sub(1).is_some_and(|i| chart.is_word("definite", i));
-        let mut said = chart.names.iter().filter(|e| called(e)).peekable();
-        if change && (said.peek().is_none() || said.any(|e| there(&e))) {
+        let said: Vec<&NameEdge> = chart.names.iter().filter(|e| called(e)).collect();
+        if change && (said.is_empty() || said.iter().any(there)) {
             continue;
         }
         let open = ledger.unfilled(&|_, _| true).filter(|c| ledger.slot_for(*c, &item).is_some());

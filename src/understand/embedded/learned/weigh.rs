@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::decode::{Patterns, decode};
 use super::labels::{Labels, labels};
 use super::mentions::{Mention, fresh, fresh_and_said, mentions};
-use super::trust::{Candidate, Trust};
+use super::trust::{Candidate, Trust, quiet};
 use super::weights::exp;
 use super::{Learned, RoleModel};
 use crate::term::{Atom, Name, Term};
@@ -124,12 +124,15 @@ impl Embedded {
         if given.lost > 0 {
             patterns.doubts.push("beyond labels");
         }
-        // A name that could be several is asked about as the patterns ask; a thing that is named by itself is no small talk.
+        // A name that could be several is asked about as the patterns ask.
+        if second.out.is_empty() && (second.unsure.is_empty() || !heard.unsure.is_empty()) {
+            return None;
+        }
+        // A thing that is named by itself is no small talk.
         let bare = |t: &Token| t.punct().is_some() || ["indefinite", "definite"].iter().any(|kind| self.model.phrase.has(kind, t.id));
         let read = |i: usize| chart.names.iter().any(|e| (e.start..e.end).contains(&i));
         let named = || chart.tokens.iter().enumerate().all(|(i, t)| bare(t) || self.model.fillers.contains(&t.id) || read(i));
-        let quiet = second.out.iter().all(|o| super::trust::quiet(&o.0));
-        if second.out.is_empty() && (second.unsure.is_empty() || !heard.unsure.is_empty()) || quiet && !second.out.is_empty() && named() {
+        if !second.out.is_empty() && second.out.iter().all(|o| quiet(&o.0)) && named() {
             return None;
         }
         let said_so: Vec<&Atom> = second.out.iter().map(|o| &o.0).collect();
@@ -141,8 +144,8 @@ impl Embedded {
         out.uncovered = left.filter_map(|i| Some(chart.tokens.get(i)?.range.clone())).collect();
         // Who reads the same has left unread what the patterns left: "don't mark the beans as out".
         if said_so.iter().all(|a| heard.predicates.contains(a)) {
-            let own = std::mem::take(&mut out.uncovered);
-            out.uncovered = heard.uncovered.iter().cloned().chain(own.into_iter().filter(|r| !heard.uncovered.contains(r))).collect();
+            out.uncovered.retain(|r| !heard.uncovered.contains(r));
+            out.uncovered.splice(0..0, heard.uncovered.iter().cloned());
         }
         for (atom, span) in second.out {
             out.predicates.push(atom);

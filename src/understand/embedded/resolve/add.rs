@@ -81,11 +81,9 @@ impl Resolver<'_, '_> {
                     let names = self.ledger.of_kind(self.chart.knowledge, &kind);
                     // "How many calories has the chicken bowl?" "One bowl, then."
                     let held = self.ledger.there();
-                    let told = |n: &&Name| self.context.last_actions.iter().flat_map(|a| &a.args).any(|t| t.as_name() == Some(&***n)) && !held.contains(n);
-                    let told: Vec<&Name> = names.iter().filter(told).collect();
-                    let only = if let [one] = told.as_slice() { Some((*one).clone()) } else { names.first().filter(|_| names.len() == 1).cloned() };
-                    if let Some(only) = only {
-                        self.new_line(only, np.count.unwrap_or(1), &np.attributes, edge, pattern.weak);
+                    let told: Vec<Name> = names.iter().filter(|n| !held.contains(n) && self.spoken_of().any(|s| s == *n)).cloned().collect();
+                    if let ([only], _) | (_, [only]) = (told.as_slice(), names.as_slice()) {
+                        self.new_line(only.clone(), np.count.unwrap_or(1), &np.attributes, edge, pattern.weak);
                     } else {
                         self.header = np.count;
                         self.tie = Some((names, np.attributes.clone(), np.count, np_index));
