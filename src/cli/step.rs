@@ -4,15 +4,17 @@ pub(super) mod agents;
 mod lines;
 
 use std::io::{BufRead, Read};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError, mpsc};
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::common::{Failure, Place};
 use crate::facts::{Fact, SessionKey};
 use crate::ontology::Scope;
 use crate::turn::answers::shown;
-use crate::turn::{Engine, Gate, Options, Said};
+use crate::turn::{Engine, Gate, Options, Said, TurnError};
 
 use lines::Lines;
 
@@ -69,23 +71,36 @@ pub fn run(a: &Arguments) -> Result<bool, Failure> {
     let engine = a.calls.connect(a.listen.equip(engine.with_options(options))?)?;
     let mut input = std::io::stdin().lock();
     let lines = Lines::default();
+    // Who has answered a line takes another; somebody new begins only where nobody is idle.
+    let (line_in, line_out) = mpsc::channel::<(Line, lines::Place<'_>)>();
+    let (line_out, idle) = (Mutex::new(line_out), AtomicUsize::new(0));
+    let next = || line_out.lock().unwrap_or_else(PoisonError::into_inner).recv();
+    let work = || {
+        while let Ok((line, place)) = next() {
+            place.begin();
+            place.answer(answer(&engine, &line, &place, !a.no_why));
+            idle.fetch_add(1, Ordering::Relaxed);
+        }
+    };
     let failed = std::thread::scope(|scope| {
-        let (engine, lines, why) = (&engine, &lines, !a.no_why);
+        let line_in = line_in;
         while !lines.is_broken() {
             let line = match next_line(&mut input) {
                 Err(e) => return Some(e),
                 Ok(None) => return None,
                 Ok(Some(Ok(line))) => line,
                 Ok(Some(Err(told))) => {
-                    lines.next("", "").answer(&told);
+                    lines.next("", "").answer(told);
                     continue;
                 }
             };
             let place = lines.next(&line.site, &line.session);
-            scope.spawn(move || {
-                place.begin();
-                place.answer(&answer(engine, &line, &place, why));
-            });
+            if idle.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| n.checked_sub(1)).is_err() {
+                scope.spawn(&work);
+            }
+            if line_in.send((line, place)).is_err() {
+                break;
+            }
         }
         None
     });
@@ -93,7 +108,7 @@ pub fn run(a: &Arguments) -> Result<bool, Failure> {
 }
 
 /// The next line that is not empty, or what is wrong with it; `None` at the end of the input.
-fn next_line(input: &mut impl BufRead) -> std::io::Result<Option<Result<Line, Value>>> {
+fn next_line(input: &mut impl BufRead) -> std::io::Result<Option<Result<Line, String>>> {
     loop {
         let mut line = vec![];
         let read = input.by_ref().take(MAX_LINE).read_until(b'\n', &mut line)?;
@@ -108,6 +123,11 @@ fn next_line(input: &mut impl BufRead) -> std::io::Result<Option<Result<Line, Va
             return Ok(Some(serde_json::from_slice(&line).map_err(|e| error("bad_line", &format!("the line is no request: {e}")))));
         }
     }
+}
+
+/// An answer as a line.
+fn written(answer: &impl Serialize) -> String {
+    serde_json::to_string(answer).unwrap_or_else(|e| error("turn", &e.to_string()))
 }
 
 fn skip_line(input: &mut impl BufRead) -> std::io::Result<()> {
@@ -126,11 +146,15 @@ fn skip_line(input: &mut impl BufRead) -> std::io::Result<()> {
     }
 }
 
-fn error(code: &str, message: &str) -> Value {
-    json!({ "error": { "code": code, "message": message } })
+fn error(code: &str, message: &str) -> String {
+    json!({ "error": { "code": code, "message": message } }).to_string()
 }
 
-fn answer(engine: &Engine, line: &Line, place: &lines::Place<'_>, why: bool) -> Value {
+fn failed(e: &TurnError) -> String {
+    json!({ "error": { "code": "turn", "message": e.to_string() }, "text": e.polite() }).to_string()
+}
+
+fn answer(engine: &Engine, line: &Line, place: &lines::Place<'_>, why: bool) -> String {
     if line.site.trim().is_empty() {
         return error("bad_line", "a `site` has a name");
     }
@@ -158,8 +182,8 @@ fn answer(engine: &Engine, line: &Line, place: &lines::Place<'_>, why: bool) -> 
     if line.resume {
         place.enter();
         return match engine.resume(&key, role) {
-            Ok(record) => record.map_or_else(|| json!({ "resumed": false }), |r| shown(&r, engine, why)),
-            Err(e) => json!({ "error": { "code": "turn", "message": e.to_string() }, "text": e.polite() }),
+            Ok(record) => record.map_or_else(|| json!({ "resumed": false }).to_string(), |r| written(&shown(&r, engine, why))),
+            Err(e) => failed(&e),
         };
     }
     let said = match (&line.predicates, &line.text) {
@@ -168,12 +192,12 @@ fn answer(engine: &Engine, line: &Line, place: &lines::Place<'_>, why: bool) -> 
         _ => return error("bad_line", "a turn has either `predicates` or `text`"),
     };
     match engine.turn_through(place, &key, role, &said, line.request.as_deref()) {
-        Ok(record) => shown(&record, engine, why),
-        Err(e) => json!({ "error": { "code": "turn", "message": e.to_string() }, "text": e.polite() }),
+        Ok(record) => written(&shown(&record, engine, why)),
+        Err(e) => failed(&e),
     }
 }
 
-fn of_agents(engine: &Engine, key: &SessionKey, role: &str, line: &Line, place: &lines::Place<'_>, why: bool) -> Value {
+fn of_agents(engine: &Engine, key: &SessionKey, role: &str, line: &Line, place: &lines::Place<'_>, why: bool) -> String {
     let text = line.text.as_deref();
     if !line.resume && text.is_none() == line.silent_s.is_none() {
         return error("bad_line", "a turn has either `text` or `silent_s`");
@@ -181,7 +205,7 @@ fn of_agents(engine: &Engine, key: &SessionKey, role: &str, line: &Line, place: 
     let taken = if line.resume {
         place.enter();
         match engine.resume(key, role) {
-            Ok(None) => return json!({ "resumed": false }),
+            Ok(None) => return json!({ "resumed": false }).to_string(),
             Ok(Some(record)) => Ok(record),
             Err(e) => Err(e),
         }
@@ -198,15 +222,15 @@ fn of_agents(engine: &Engine, key: &SessionKey, role: &str, line: &Line, place: 
         engine.turn_through(place, key, role, &said, line.request.as_deref())
     };
     match taken {
-        Ok(record) => agents::shown(&record, why),
-        Err(e) => json!({ "error": { "code": "turn", "message": e.to_string() }, "bot": [e.polite()], "text": e.polite() }),
+        Ok(record) => written(&agents::shown(&record, why)),
+        Err(e) => json!({ "error": { "code": "turn", "message": e.to_string() }, "bot": [e.polite()], "text": e.polite() }).to_string(),
     }
 }
 
 /// Who speaks with agents.
 pub(super) const SPEAKER: &str = "speaker";
 
-fn facts(engine: &Engine, key: &SessionKey, scope: &str) -> Value {
+fn facts(engine: &Engine, key: &SessionKey, scope: &str) -> String {
     let Ok(scope) = scope.parse::<Scope>() else {
         return error("bad_line", &format!("`{scope}` is no scope: use kb, shared or session"));
     };
@@ -220,7 +244,7 @@ fn facts(engine: &Engine, key: &SessionKey, scope: &str) -> Value {
             if let Some(map) = out.as_object_mut().filter(|_| scope == Scope::Kb) {
                 map.insert("settings".into(), json!(texts(&settings)));
             }
-            out
+            out.to_string()
         }
         Err(e) => error(e.code(), &e.to_string()),
     }

@@ -60,18 +60,19 @@ impl Proof {
             return;
         }
         if let By::Rule { because, .. } = &self.by {
-            because.iter().for_each(|b| b.below(seen, visit));
+            because.iter().for_each(|b| b.rests(&mut |p| p.below(seen, visit)));
         }
         visit(self);
     }
 }
 
 impl Because {
-    fn below(&self, seen: &mut BTreeSet<Atom>, visit: &mut dyn FnMut(&Proof)) {
+    /// Visits the proofs of what it rests on, in order.
+    pub fn rests<'a>(&'a self, visit: &mut dyn FnMut(&'a Arc<Proof>)) {
         match self {
-            Self::Holds { proof } => proof.below(seen, visit),
-            Self::Aggregate { elements, .. } => elements.iter().flat_map(|e| &e.because).for_each(|b| b.below(seen, visit)),
-            Self::All { instances, .. } => instances.iter().flatten().for_each(|b| b.below(seen, visit)),
+            Self::Holds { proof } => visit(proof),
+            Self::Aggregate { elements, .. } => elements.iter().flat_map(|e| &e.because).for_each(|b| b.rests(visit)),
+            Self::All { instances, .. } => instances.iter().flatten().for_each(|b| b.rests(visit)),
             Self::Absent { .. } | Self::Test { .. } => {}
         }
     }

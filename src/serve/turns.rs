@@ -77,7 +77,7 @@ pub(super) fn header_of(headers: &HeaderMap, name: &str) -> Option<String> {
 
 /// A turn as it is answered.
 fn answer(place: &Place, record: &TurnRecord, millis: u128) -> Value {
-    let mut out = shown(record, &place.engine, false);
+    let mut out = json!(shown(record, &place.engine, false));
     if let Some(map) = out.as_object_mut() {
         map.insert("turn".into(), record.turn.into());
         map.insert("session".into(), record.session.clone().into());

@@ -3,9 +3,12 @@
 use std::fmt::Write;
 use std::sync::Arc;
 
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::calls::Came;
+use super::models::Models;
+use super::record::{RefusedText, Why};
 use super::what_if::{AskError, WhatIf};
 use super::{Act, Decided, Engine, TurnRecord};
 use crate::facts::SessionKey;
@@ -13,32 +16,37 @@ use crate::ontology::Scope;
 use crate::term::{Atom, in_line, split_atoms};
 
 /// A turn as its speaker is shown it, with its proofs or without.
-pub fn shown(record: &TurnRecord, engine: &Engine, why: bool) -> Value {
-    let mut out = json!({
-        "predicates": record.predicates,
-        "actions": record.actions,
-        "text": record.text,
-        "state": engine.domain().ontology.view.shown(&record.view),
-    });
-    if let Some(map) = out.as_object_mut() {
-        if why {
-            map.insert("why".into(), json!(record.why));
-        }
-        if let Some(models) = &record.models {
-            map.insert("models".into(), json!(models));
-        }
-        if !record.told.is_empty() {
-            map.insert("told".into(), json!(record.told));
-        }
-        let calls: Vec<&Came> = record.rounds.iter().flat_map(|r| &r.came).collect();
-        if !calls.is_empty() {
-            map.insert("calls".into(), json!(calls));
-        }
-        if !record.refused.is_empty() {
-            map.insert("refused".into(), json!(record.refused));
-        }
+pub fn shown<'a>(record: &'a TurnRecord, engine: &Engine, why: bool) -> Shown<'a> {
+    Shown {
+        predicates: &record.predicates,
+        actions: &record.actions,
+        text: &record.text,
+        state: engine.domain().ontology.view.shown(&record.view),
+        why: why.then_some(&record.why),
+        models: record.models.as_deref(),
+        told: &record.told,
+        calls: record.rounds.iter().flat_map(|r| &r.came).collect(),
+        refused: &record.refused,
     }
-    out
+}
+
+/// A turn as its speaker is shown it.
+#[derive(Serialize)]
+pub struct Shown<'a> {
+    predicates: &'a [Atom],
+    actions: &'a [Atom],
+    text: &'a str,
+    state: Value,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why: Option<&'a Vec<Why>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    models: Option<&'a Models>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    told: &'a [Atom],
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    calls: Vec<&'a Came>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    refused: &'a [RefusedText],
 }
 
 /// A turn as who asks about it is shown it.

@@ -4,64 +4,111 @@
 //! `from` names the atoms it rests on (`{"atom"}`), which have steps of their own further down, what had to be absent
 //! (`{"absent","ways"}`), comparisons (`{"test"}`), aggregates (`{"aggregate","elements"}`) and conditions (`{"all","instances"}`).
 
-use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use serde_json::{Value, json};
+use rustc_hash::FxHashSet;
+use serde::{Serialize, Serializer};
 
-use crate::reason::{Because, By, Failure, Proof, RuleRef};
-use crate::term::Atom;
+use crate::reason::{Because, By, Proof, RuleRef};
+use crate::term::{Atom, Term};
 
-/// The steps of a proof, the proved atom first, every atom before those it rests on where they were not needed earlier.
-pub fn steps(proof: &Arc<Proof>, provenance: &dyn Fn(&Atom) -> String) -> Value {
-    let mut steps = vec![];
-    let mut seen: BTreeSet<Atom> = BTreeSet::from([proof.atom.clone()]);
-    let mut open: VecDeque<Arc<Proof>> = VecDeque::from([proof.clone()]);
-    while let Some(p) = open.pop_front() {
-        let mut below = vec![];
-        steps.push(match &p.by {
-            By::Fact => json!({ "atom": p.atom, "fact": provenance(&p.atom) }),
-            By::Solver => json!({ "atom": p.atom, "rule": "chosen by the solver" }),
-            By::Rule { rule, because } => {
-                let from: Vec<Value> = because.iter().map(|b| reason(b, &mut below)).collect();
-                json!({ "atom": p.atom, "rule": place(rule), "reading": rule.reading, "from": from })
+/// A proof with what it rests on, each atom once: those that a rule derived, and facts with who told them. It is written out when it is asked for.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Steps(Vec<(Arc<Proof>, String)>);
+
+impl Steps {
+    /// The proved atom first, every atom before those it rests on where they were not needed earlier.
+    pub fn of(proof: &Arc<Proof>, provenance: &dyn Fn(&Atom) -> String) -> Self {
+        let (mut order, mut seen, mut at) = (vec![proof], FxHashSet::from_iter([&proof.atom]), 0);
+        while let Some(p) = order.get(at) {
+            at += 1;
+            if let By::Rule { because, .. } = &p.by {
+                because.iter().for_each(|b| b.rests(&mut |p| if seen.insert(&p.atom) { order.push(p) }));
             }
+        }
+        let told = |p: &Arc<Proof>| if p.by == By::Fact { provenance(&p.atom) } else { String::new() };
+        Self(order.into_iter().map(|p| (p.clone(), told(p))).collect())
+    }
+}
+
+impl std::fmt::Display for Steps {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&serde_json::to_string(self).map_err(|_| std::fmt::Error)?)
+    }
+}
+
+impl Serialize for Steps {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Whole<'a> {
+            atom: Option<&'a Atom>,
+            steps: Vec<Step<'a>>,
+        }
+        let steps = self.0.iter().map(|(p, told)| match &p.by {
+            By::Fact => Step::Fact { atom: &p.atom, fact: told },
+            By::Solver => Step::Solver { atom: &p.atom, rule: "chosen by the solver" },
+            By::Rule { rule, because } => Step::Rule { atom: &p.atom, rule: Place(rule), reading: &rule.reading, from: all(because) },
         });
-        for b in below {
-            if seen.insert(b.atom.clone()) {
-                open.push_back(b);
-            }
-        }
+        Whole { atom: self.0.first().map(|(p, _)| &p.atom), steps: steps.collect() }.serialize(s)
     }
-    json!({ "atom": proof.atom, "steps": steps })
 }
 
-fn place(rule: &RuleRef) -> String {
-    format!("{}:{}", rule.file, rule.line)
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Step<'a> {
+    Fact { atom: &'a Atom, fact: &'a str },
+    Solver { atom: &'a Atom, rule: &'a str },
+    Rule { atom: &'a Atom, rule: Place<'a>, reading: &'a str, from: Vec<From<'a>> },
 }
 
-fn reason(because: &Because, below: &mut Vec<Arc<Proof>>) -> Value {
+/// What a step rests on.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum From<'a> {
+    Holds { atom: &'a Atom },
+    Absent { absent: &'a str, ways: Vec<Way<'a>> },
+    Test { test: &'a str },
+    Aggregate { aggregate: &'a str, elements: Vec<Element<'a>> },
+    All { all: &'a str, instances: Vec<Vec<From<'a>>> },
+}
+
+#[derive(Serialize)]
+struct Way<'a> {
+    rule: Place<'a>,
+    fails: &'a str,
+}
+
+#[derive(Serialize)]
+struct Element<'a> {
+    #[serde(serialize_with = "texts")]
+    tuple: &'a [Term],
+    from: Vec<From<'a>>,
+}
+
+struct Place<'a>(&'a RuleRef);
+
+impl Serialize for Place<'_> {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        s.collect_str(&format_args!("{}:{}", self.0.file, self.0.line))
+    }
+}
+
+fn texts<S: Serializer>(terms: &[Term], s: S) -> Result<S::Ok, S::Error> {
+    s.collect_seq(terms.iter().map(ToString::to_string))
+}
+
+fn all(because: &[Because]) -> Vec<From<'_>> {
+    because.iter().map(from).collect()
+}
+
+fn from(because: &Because) -> From<'_> {
     match because {
-        Because::Holds { proof } => {
-            below.push(proof.clone());
-            json!({ "atom": proof.atom })
-        }
-        Because::Absent { pattern, ways } => json!({ "absent": pattern, "ways": ways.iter().map(way).collect::<Vec<_>>() }),
-        Because::Test { text } => json!({ "test": text }),
+        Because::Holds { proof } => From::Holds { atom: &proof.atom },
+        Because::Absent { pattern, ways } => From::Absent { absent: pattern, ways: ways.iter().map(|f| Way { rule: Place(&f.rule), fails: &f.fails }).collect() },
+        Because::Test { text } => From::Test { test: text },
         Because::Aggregate { text, elements } => {
-            let elements: Vec<Value> = elements
-                .iter()
-                .map(|e| json!({ "tuple": e.tuple.iter().map(ToString::to_string).collect::<Vec<_>>(), "from": e.because.iter().map(|b| reason(b, below)).collect::<Vec<_>>() }))
-                .collect();
-            json!({ "aggregate": text, "elements": elements })
+            From::Aggregate { aggregate: text, elements: elements.iter().map(|e| Element { tuple: &e.tuple, from: all(&e.because) }).collect() }
         }
-        Because::All { text, instances } => {
-            let instances: Vec<Value> = instances.iter().map(|i| Value::Array(i.iter().map(|b| reason(b, below)).collect())).collect();
-            json!({ "all": text, "instances": instances })
-        }
+        Because::All { text, instances } => From::All { all: text, instances: instances.iter().map(|i| all(i)).collect() },
     }
-}
-
-fn way(f: &Failure) -> Value {
-    json!({ "rule": place(&f.rule), "fails": f.fails })
 }

@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::calls::{Came, Intent};
 use super::models::Models;
-use super::{Act, Going, TurnError, proofs, version};
+use super::proofs::Steps;
+use super::{Act, Going, TurnError, version};
 use crate::facts::{Change, Entry, Provenance};
 use crate::ontology::{Arrived, Ontology, Refused, Shape};
 use crate::reason::proof::Builder;
@@ -74,6 +75,7 @@ pub struct TurnRecord {
     /// What the rules show of the conversation afterwards: `view` atoms, sorted.
     pub view: Vec<Atom>,
     /// Why each action was taken.
+    #[serde(skip_deserializing)]
     pub why: Vec<Why>,
     /// What was asked of models at either end, where one is configured.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -154,7 +156,7 @@ impl From<&UnsureText> for Unsure {
 }
 
 /// Why one action was taken.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Why {
     /// The action.
     pub action: String,
@@ -163,8 +165,8 @@ pub struct Why {
     /// For a refusal of requests that do not go together: the smallest part of what was said that still leads to it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub takes_all_of: Vec<Atom>,
-    /// The proof tree.
-    pub proof: serde_json::Value,
+    /// The proof.
+    pub proof: Steps,
 }
 
 impl TurnRecord {
@@ -218,9 +220,11 @@ impl TurnRecord {
     }
 
     /// The record as the store's log keeps it: without proofs, which the log's facts give again.
-    pub fn to_log(&self) -> String {
-        let short = Self { why: vec![], ..self.clone() };
-        serde_json::to_string(&short).unwrap_or_default()
+    pub fn to_log(&mut self) -> String {
+        let why = std::mem::take(&mut self.why);
+        let log = serde_json::to_string(self).unwrap_or_default();
+        self.why = why;
+        log
     }
 }
 
@@ -283,7 +287,7 @@ pub fn why(outcome: &Outcome, actions: &[Act], provenance: &dyn Fn(&Atom) -> Str
             action: act.action.to_string(),
             sentence: proof.sentence(provenance),
             takes_all_of: if &*act.action.name == REFUSAL { takes_all_of(outcome, act) } else { vec![] },
-            proof: proofs::steps(&proof, provenance),
+            proof: Steps::of(&proof, provenance),
         })
     };
     actions.iter().filter_map(&mut explain).collect()

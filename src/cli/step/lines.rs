@@ -4,8 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-use serde_json::Value;
-
 use crate::turn::Gate;
 
 /// How many lines are under way at once; they wait for models and functions, they do not compute.
@@ -82,7 +80,7 @@ impl Place<'_> {
     }
 
     /// Answers the line; written as soon as all before it are.
-    pub fn answer(&self, answer: &Value) {
+    pub fn answer(&self, answer: String) {
         self.leave();
         let mut inner = self.lines.lock();
         if let Some(lines) = inner.unanswered.get_mut(&self.session) {
@@ -91,7 +89,7 @@ impl Place<'_> {
                 inner.unanswered.remove(&self.session);
             }
         }
-        inner.answers.insert(self.number, answer.to_string());
+        inner.answers.insert(self.number, answer);
         let mut output = std::io::stdout().lock();
         while let Some(answer) = Some(inner.written + 1).and_then(|n| inner.answers.remove(&n)) {
             inner.written += 1;

@@ -72,7 +72,7 @@ impl Engine {
         commit.changes = changes(&going.came, &session);
         let effects = commit.changes.clone();
         let round = Round { turn: commit.turn, at, came: going.came, effects, failed: Some(failed.to_owned()), ..Round::default() };
-        let record = TurnRecord {
+        let mut record = TurnRecord {
             site: key.site.to_string(),
             session: key.session.to_string(),
             epoch: opened.epoch,
