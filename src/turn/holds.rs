@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::what_if::AskError;
 use super::proofs::Steps;
+use super::what_if::AskError;
 use super::{Decided, Engine};
 use crate::facts::SessionKey;
 use crate::reason::proof::Builder;

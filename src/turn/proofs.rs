@@ -23,7 +23,13 @@ impl Steps {
         while let Some(p) = order.get(at) {
             at += 1;
             if let By::Rule { because, .. } = &p.by {
-                because.iter().for_each(|b| b.rests(&mut |p| if seen.insert(&p.atom) { order.push(p) }));
+                because.iter().for_each(|b| {
+                    b.rests(&mut |p| {
+                        if seen.insert(&p.atom) {
+                            order.push(p)
+                        }
+                    })
+                });
             }
         }
         let told = |p: &Arc<Proof>| if p.by == By::Fact { provenance(&p.atom) } else { String::new() };
@@ -104,7 +110,9 @@ fn all(because: &[Because]) -> Vec<From<'_>> {
 fn from(because: &Because) -> From<'_> {
     match because {
         Because::Holds { proof } => From::Holds { atom: &proof.atom },
-        Because::Absent { pattern, ways } => From::Absent { absent: pattern, ways: ways.iter().map(|f| Way { rule: Place(&f.rule), fails: &f.fails }).collect() },
+        Because::Absent { pattern, ways } => {
+            From::Absent { absent: pattern, ways: ways.iter().map(|f| Way { rule: Place(&f.rule), fails: &f.fails }).collect() }
+        }
         Because::Test { text } => From::Test { test: text },
         Because::Aggregate { text, elements } => {
             From::Aggregate { aggregate: text, elements: elements.iter().map(|e| Element { tuple: &e.tuple, from: all(&e.because) }).collect() }

@@ -98,6 +98,8 @@ pub struct Chart<'a> {
     role_mask: u64,
     present: u64,
     signs: Vec<(u64, u64)>,
+    /// The signs of all words from a token on.
+    rest: Vec<u64>,
     /// Where classes end, as far as it was asked for.
     classes: FxHashMap<(u16, usize), Arc<[(usize, f32)]>>,
     /// What fills a slot for names of some sorts at a token, as far as it was asked for.
@@ -141,6 +143,7 @@ impl<'a> Chart<'a> {
             role_mask: grammar.names,
             present,
             signs: vec![],
+            rest: vec![],
             classes: FxHashMap::default(),
             named: FxHashMap::default(),
         };
@@ -260,6 +263,15 @@ impl<'a> Chart<'a> {
 
     fn find_signs(&mut self) {
         let own: Vec<u64> = self.tokens.iter().map(|t| t.readings().fold(0, |a, r| a | sign(r.0))).collect();
+        self.rest = own
+            .iter()
+            .rev()
+            .scan(0, |all, s| {
+                *all |= s;
+                Some(*all)
+            })
+            .collect();
+        self.rest.reverse();
         self.signs = (0..own.len())
             .map(|at| {
                 let mut over = 0;
@@ -296,6 +308,10 @@ impl<'a> Chart<'a> {
     /// Runs a program from a token; ends with scores and bindings.
     pub fn run(&mut self, program: &Program, start: usize) -> Vec<Ending> {
         let mut out: Vec<Ending> = vec![];
+        let rest = self.rest.get(start).copied().unwrap_or(0);
+        if program.must.iter().any(|m| m & rest == 0) {
+            return out;
+        }
         let mut stack: Vec<Thread> = vec![Thread { pc: 0, at: start, score: 0.0, binds: vec![], listing: false }];
         let mut budget = 6000u32;
         // The best score with which each step was reached at each token: a worse way there is not followed.

@@ -72,6 +72,8 @@ pub struct Program {
     pub steps: Vec<Step>,
     /// For each step the signs of the words that may come next there, all signs if anything may; see [`sign`].
     pub next: Vec<u64>,
+    /// Signs of which one each must come somewhere, whichever way is taken.
+    pub must: Vec<u64>,
 }
 
 /// A word's sign: one of 64 bits, so that most ways on are ruled out by one look at the next word.
@@ -80,7 +82,7 @@ pub fn sign(word: u32) -> u64 {
 }
 
 impl Program {
-    /// Fills [`Program::next`]; steps only ever lead forward, so one pass from the end is enough.
+    /// Fills [`Program::next`] and [`Program::must`]; steps only ever lead forward, so one pass from the end is enough.
     pub fn look_ahead(&mut self, class_firsts: &dyn Fn(u16) -> Firsts) {
         let mut next = vec![u64::MAX; self.steps.len()];
         for pc in (0..self.steps.len()).rev() {
@@ -106,6 +108,20 @@ impl Program {
                 *slot = signs;
             }
         }
+        // A step that no other leads past stands on every way.
+        let mut far = 0;
+        for (pc, step) in self.steps.iter().enumerate() {
+            if far <= pc && next.get(pc).is_some_and(|n| *n != u64::MAX) {
+                self.must.extend(next.get(pc));
+            }
+            far = far.max(match step {
+                Step::Split(a, b) => usize::from(*a.max(b)),
+                Step::Jump(to) => usize::from(*to),
+                Step::Accept => usize::MAX,
+                _ => pc + 1,
+            });
+        }
+        self.must.dedup();
         self.next = next;
     }
 }
