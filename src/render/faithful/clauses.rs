@@ -326,12 +326,14 @@ impl Clauses {
                     let (one, other) = (self.about(first), self.about(name));
                     let (start, swaps) = (end.saturating_sub(tokens(first).len()), |of: &[&Held]| of.iter().any(|h| h.renews));
                     let behind = swaps(&one) || start.checked_sub(1).is_some_and(|at| denying.contains(word(at)));
-                    let counted = behind && ends && between.last().is_some_and(|w| counting.contains(*w) || w.bytes().all(|b| b.is_ascii_digit()));
-                    // "The coffee's off, a juice is on", "a taco, beans for the beef", "without onions, nachos with beans", "For Ada, codeine is
-                    // refused": what comes last has words of its own.
+                    let counts = |w: &&str| counting.contains(*w) || w.bytes().all(|b| b.is_ascii_digit());
+                    let counted = behind && ends && between.last().is_some_and(counts);
+                    // "The coffee's off, a juice is on", "a taco, beans for the beef", "without onions, nachos with beans", "without onions, one Soft Taco with
+                    // beans", "For Ada, codeine is refused": what comes last has words of its own.
                     let dish = |of: &[&Held]| of.iter().any(|h| in_kind(h, items));
                     let told = between.first().is_some_and(|w| *w != COMMA && *w != LINE && !joining.contains(*w));
-                    let own = !ends && (told || between == [COMMA] && (swaps(&other) || dish(&other) || start < 3 && heading.contains(word(0))));
+                    let listed = between.split_first().is_some_and(|(first, rest)| *first == COMMA && rest.iter().all(counts));
+                    let own = !ends && (told || listed && (swaps(&other) || dish(&other) || start < 3 && heading.contains(word(0))));
                     let alike = |a: &&Held, b: &&Held| a.kind == b.kind || gone(a) == gone(b) && !in_kind(a, apart) && !in_kind(b, apart);
                     let agree = one.is_empty() || other.is_empty() || one.iter().any(|a| other.iter().any(|b| alike(a, b)));
                     if !counted && !own && !agree {

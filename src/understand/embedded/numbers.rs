@@ -168,7 +168,9 @@ impl NumberWords {
         let value = if spoken.value >= 100 { spoken.value } else { spoken.value * 100 };
         let even = tokens.get(spoken.end).is_some_and(|n| self.even.contains(&n.id));
         // "The bowl is one now": by itself the word is no price.
-        (spoken.value != 1 || even).then_some(Number { value, end: spoken.end + usize::from(even), money: false })
+        // "Two twenty nine" is one by how it is said.
+        let groups = self.whole(tokens, at).is_some_and(|w| w.end < spoken.end);
+        (spoken.value != 1 || even).then_some(Number { value, end: spoken.end + usize::from(even), money: groups })
     }
 
     /// The hundredths of a part behind a whole: "and a quarter", "and half", "and three quarters".

@@ -93,6 +93,12 @@ impl Ledger {
         !alone && member != item && self.lines.iter().any(|l| !l.new && fills(l))
     }
 
+    /// The line with an open place that would take either.
+    pub fn left_by(&self, member: &str, item: &Name) -> Option<usize> {
+        let takes = |slot: &Name, n: &str| self.members.iter().any(|m| m.0 == *slot && *m.1 == *n);
+        self.lines.iter().position(|l| !l.new && l.slots.iter().any(|s| s.1.is_none() && takes(&s.0, item) && takes(&s.0, member)))
+    }
+
     /// Another member takes the place of one.
     pub fn refill(&mut self, combo: usize, old: &Name, new: &Name) {
         let slot = self.lines.get_mut(combo).and_then(|l| l.slots.iter_mut().find(|s| s.1.as_ref() == Some(old)));

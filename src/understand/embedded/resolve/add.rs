@@ -212,6 +212,11 @@ impl Resolver<'_, '_> {
                 {
                     return self.fill_all(c, &name, &Np { count, ..np.clone() }, edge, pattern.weak);
                 }
+                // "A Pepsi then", where what was to stand in its place was just said to have run out.
+                let ran_out = self.context.last_actions.iter().filter(|a| &*a.name == "unavailable").filter_map(|a| a.args.first()?.as_name());
+                if let Some(c) = ran_out.filter_map(|old| self.ledger.left_by(old, &name)).next() {
+                    return self.fill_all(c, &name, &Np { count, ..np.clone() }, edge, pattern.weak);
+                }
                 // "The bellgrande ones", right after they were ordered.
                 let said = matches!(np.head, Head::Name(e) if self.chart.names.get(e).is_some_and(|x| np.end > x.end)) && self.spoken_of().any(|s| *s == name);
                 let refers = definite

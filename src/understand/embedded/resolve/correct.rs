@@ -133,7 +133,7 @@ impl Resolver<'_, '_> {
     /// "cheesy, I mean": a bare partial name of what was just named adds nothing.
     pub(super) fn restates(&mut self, np: &Np, name: &Name, edge: &Edge) -> bool {
         let Head::Name(e) = np.head else { return false };
-        let partial = self.chart.names.get(e).is_some_and(|x| x.candidates.first().is_some_and(|c| c.score < 0.9));
+        let partial = self.chart.names.get(e).is_some_and(|x| np.end > x.end || x.candidates.first().is_some_and(|c| c.score < 0.9));
         let bare = np.count.is_none() && np.article != Article::Indefinite && np.which == Which::Unsaid && np.attributes.is_empty();
         partial && bare && self.last_name_end > 0 && edge.start <= self.last_name_end + 2 && self.topic.as_ref() == Some(name)
     }

@@ -308,8 +308,8 @@ impl Resolver<'_, '_> {
             None => template.args.get(1).cloned().and_then(|s| self.term(&s, edge, bound, items, false, &[])).and_then(|t| t.as_name().map(Name::from)),
         };
         let Some(new) = new else { return };
-        // "I asked for the steak quesadilla", of a Chicken Quesadilla that is there beside what was said last.
-        let hole = template.args.first() == Some(&Slot::Hole) && self.focus.is_none() && self.topic.is_none();
+        // "I asked for the steak quesadilla", "make that a steak quesadilla", of a Chicken Quesadilla that is there beside what was said last.
+        let hole = old_np.is_none() && self.focus.is_none() && self.topic.is_none();
         let kind = |n: &Name| self.ledger.kind_of(self.chart.knowledge, n);
         let old = self.like(&new).filter(|_| hole && kind(&old) != kind(&new) && !self.ledger.holds(&new)).unwrap_or(old);
         if new == old {
@@ -377,7 +377,10 @@ impl Resolver<'_, '_> {
             Some(Slot::Hole) | None => self.ledger.last_item(&|n| self.chart.knowledge.mask(n) & composed != 0),
             Some(slot) => self.term(&slot, edge, bound, composed, false, &[]).and_then(|t| t.as_name().map(Name::from)),
         };
-        let np = template.args.get(1).and_then(|s| self.np(edge, s)).unwrap_or_default();
+        let mut np = template.args.get(1).and_then(|s| self.np(edge, s)).unwrap_or_default();
+        // "Two of them with orange juice, one with milk".
+        let counted = |p: &&Np| p.end == edge.start && p.count.is_some() && matches!(p.head, Head::Left | Head::Pronoun(_));
+        np.count = np.count.or_else(|| self.chart.phrases.iter().filter(counted).max_by_key(|p| p.end - p.start)?.count);
         let Some(combo) = combo else {
             // "Water to drink", where there is nothing that it could be a part of.
             if let (Some(Slot::Hole), Picked::One(name)) = (template.args.first(), self.pick(&np, items, 0.0)) {
