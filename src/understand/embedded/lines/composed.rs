@@ -93,6 +93,12 @@ impl Ledger {
         !alone && member != item && self.lines.iter().any(|l| !l.new && fills(l))
     }
 
+    /// The only line of the conversation with an open place that takes the item.
+    pub fn waits_for(&self, item: &Name) -> Option<usize> {
+        let mut waiting = (0..self.lines.len()).filter(|i| self.lines.get(*i).is_some_and(|l| !l.new && l.composed) && self.slot_for(*i, item).is_some());
+        waiting.next().filter(|_| waiting.next().is_none())
+    }
+
     /// The line with an open place that would take either.
     pub fn left_by(&self, member: &str, item: &Name) -> Option<usize> {
         let takes = |slot: &Name, n: &str| self.members.iter().any(|m| m.0 == *slot && *m.1 == *n);

@@ -217,6 +217,11 @@ impl Resolver<'_, '_> {
                 if let Some(c) = ran_out.filter_map(|old| self.ledger.left_by(old, &name)).next() {
                     return self.fill_all(c, &name, &Np { count, ..np.clone() }, edge, pattern.weak);
                 }
+                // "And a Pepsi", where one thing there still lacks a drink.
+                let one = count.is_none_or(|n| n == 1) && np.which == Which::Unsaid && !self.ledger.has_new() && combo.is_none();
+                if let Some(c) = self.ledger.waits_for(&name).filter(|_| one) {
+                    return self.fill_all(c, &name, &Np { count, ..np.clone() }, edge, pattern.weak);
+                }
                 // "The bellgrande ones", right after they were ordered.
                 let said = matches!(np.head, Head::Name(e) if self.chart.names.get(e).is_some_and(|x| np.end > x.end)) && self.spoken_of().any(|s| *s == name);
                 let refers = definite
