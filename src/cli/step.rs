@@ -96,7 +96,7 @@ pub fn run(a: &Arguments) -> Result<bool, Failure> {
             };
             let place = lines.next(&line.site, &line.session);
             if idle.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| n.checked_sub(1)).is_err() {
-                scope.spawn(&work);
+                scope.spawn(work);
             }
             if line_in.send((line, place)).is_err() {
                 break;

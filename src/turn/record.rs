@@ -321,7 +321,7 @@ mod tests {
     #[test]
     fn a_record_with_a_state_is_read_as_view_atoms() {
         let old = include_str!("../../tests/data/records/state.json");
-        let record = from_entry(&entry(old), &shape()).unwrap();
+        let mut record = from_entry(&entry(old), &shape()).unwrap();
         let was: serde_json::Value = serde_json::from_str(old).unwrap();
         assert_eq!(shape().shown(&record.view), was["state"]);
         assert_eq!(shape().view(record.view.clone()).lines().len(), 3);

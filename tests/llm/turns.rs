@@ -183,7 +183,7 @@ fn records_hold_both_results_and_accounts_close_with_the_conversation() {
     assert_eq!(sources.embedded.as_ref().unwrap().predicates, [Atom::parse("order(\"Pepsi\",1)").unwrap()]);
     assert_eq!(sources.model.as_ref().unwrap().predicates, [Atom::parse("order(\"Soft Taco\",2)").unwrap()]);
     assert_eq!((models.turn.calls, models.turn.micro_usd), (2, 2 * (100 + 60)));
-    let log: TurnRecord = serde_json::from_str(&first.to_log()).unwrap();
+    let log: TurnRecord = serde_json::from_str(&first.clone().to_log()).unwrap();
     let mut timeless = first.models.clone().unwrap();
     timeless.understanding.as_mut().unwrap().exchange.as_mut().unwrap().waited = Duration::ZERO;
     timeless.wording.as_mut().unwrap().exchange.as_mut().unwrap().waited = Duration::ZERO;

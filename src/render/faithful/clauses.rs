@@ -373,9 +373,9 @@ impl Clauses {
         many && says(several) && told
     }
 
-    /// Whether the price of one thing is told of several: both for it, or two of them at it, and not each.
+    /// Whether the price of one thing is told of several: both for it, two of them at it, or "they" where two were ordered, and not each.
     fn prices_several(&self, text: &str) -> bool {
-        let Rows { both, together, each, .. } = &*self.grammar.rows;
+        let Rows { both, several, counted: items, together, each, .. } = &*self.grammar.rows;
         let words = tokens(text);
         let says = |list: &BTreeSet<String>| words.iter().any(|t| list.contains(&t.word));
         let holding = |cents: i64| {
@@ -388,7 +388,9 @@ impl Clauses {
         };
         let all = read(text, &self.names);
         let counted = |run: &[Entity]| matches!(run, [Entity::Number(200..=2_000), Entity::Name(_), amount] if single(amount));
-        !says(each) && (all.windows(3).any(counted) || (says(both) || says(together)) && all.iter().any(single))
+        let number = |s: &Say| s.input.iter().flat_map(|a| &a.args).any(|t| t.as_int().is_some_and(|n| n > 1));
+        let many = self.says.iter().zip(&self.held).any(|(s, h)| has_any(&h.kind, items) && number(s));
+        !says(each) && (all.windows(3).any(counted) || (says(both) || says(together) || many && says(several)) && all.iter().any(single))
     }
 
     /// A phrase of the text that is never said beside one of the actions.
