@@ -75,6 +75,11 @@ impl Embedded {
         }
         let before = heard.predicates.len();
         self.sift(&mut heard, |act, clause| self.verdict(act, clause, evidence, *trusted, context), context, chart);
+        // "A taco, please": which of several is a better question than whether to suggest any.
+        let tie = judged.first().map(|(e, _)| &e.of.heard).filter(|h| h.predicates.is_empty() && !h.unsure.is_empty());
+        if let Some(tie) = tie.filter(|_| heard.predicates.is_empty() && !heard.asks.is_empty()) {
+            return tie.clone();
+        }
         if !heard.asks.is_empty() || heard.predicates.len() < before {
             heard.confidence /= 2.0;
         }

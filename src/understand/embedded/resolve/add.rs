@@ -217,8 +217,9 @@ impl Resolver<'_, '_> {
                 if let Some(c) = ran_out.filter_map(|old| self.ledger.left_by(old, &name)).next() {
                     return self.fill_all(c, &name, &Np { count, ..np.clone() }, edge, pattern.weak);
                 }
-                // "And a Pepsi", where one thing there still lacks a drink.
-                let one = count.is_none_or(|n| n == 1) && np.which == Which::Unsaid && !self.ledger.has_new() && combo.is_none();
+                // "And he says Pepsi", where one thing there still lacks a drink; "and a Pepsi" is one more.
+                let more = np.article == Article::Indefinite && self.follows("list", edge);
+                let one = count.is_none_or(|n| n == 1) && np.which == Which::Unsaid && !self.ledger.has_new() && combo.is_none() && !more;
                 if let Some(c) = self.ledger.waits_for(&name).filter(|_| one) {
                     return self.fill_all(c, &name, &Np { count, ..np.clone() }, edge, pattern.weak);
                 }
