@@ -23,13 +23,7 @@ impl Steps {
         while let Some(p) = order.get(at) {
             at += 1;
             if let By::Rule { because, .. } = &p.by {
-                because.iter().for_each(|b| {
-                    b.rests(&mut |p| {
-                        if seen.insert(&p.atom) {
-                            order.push(p)
-                        }
-                    })
-                });
+                because.iter().for_each(|b| b.rests(&mut |p| order.extend(seen.insert(&p.atom).then_some(p))));
             }
         }
         let told = |p: &Arc<Proof>| if p.by == By::Fact { provenance(&p.atom) } else { String::new() };
@@ -53,7 +47,7 @@ impl Serialize for Steps {
         let steps = self.0.iter().map(|(p, told)| match &p.by {
             By::Fact => Step::Fact { atom: &p.atom, fact: told },
             By::Solver => Step::Solver { atom: &p.atom, rule: "chosen by the solver" },
-            By::Rule { rule, because } => Step::Rule { atom: &p.atom, rule: Place(rule), reading: &rule.reading, from: all(because) },
+            By::Rule { rule, because } => Step::Rule { atom: &p.atom, rule: Place(rule), reading: &rule.reading, from: supports(because) },
         });
         Whole { atom: self.0.first().map(|(p, _)| &p.atom), steps: steps.collect() }.serialize(s)
     }
@@ -64,18 +58,18 @@ impl Serialize for Steps {
 enum Step<'a> {
     Fact { atom: &'a Atom, fact: &'a str },
     Solver { atom: &'a Atom, rule: &'a str },
-    Rule { atom: &'a Atom, rule: Place<'a>, reading: &'a str, from: Vec<From<'a>> },
+    Rule { atom: &'a Atom, rule: Place<'a>, reading: &'a str, from: Vec<Support<'a>> },
 }
 
 /// What a step rests on.
 #[derive(Serialize)]
 #[serde(untagged)]
-enum From<'a> {
+enum Support<'a> {
     Holds { atom: &'a Atom },
     Absent { absent: &'a str, ways: Vec<Way<'a>> },
     Test { test: &'a str },
     Aggregate { aggregate: &'a str, elements: Vec<Element<'a>> },
-    All { all: &'a str, instances: Vec<Vec<From<'a>>> },
+    All { all: &'a str, instances: Vec<Vec<Support<'a>>> },
 }
 
 #[derive(Serialize)]
@@ -88,7 +82,7 @@ struct Way<'a> {
 struct Element<'a> {
     #[serde(serialize_with = "texts")]
     tuple: &'a [Term],
-    from: Vec<From<'a>>,
+    from: Vec<Support<'a>>,
 }
 
 struct Place<'a>(&'a RuleRef);
@@ -103,20 +97,20 @@ fn texts<S: Serializer>(terms: &[Term], s: S) -> Result<S::Ok, S::Error> {
     s.collect_seq(terms.iter().map(ToString::to_string))
 }
 
-fn all(because: &[Because]) -> Vec<From<'_>> {
-    because.iter().map(from).collect()
+fn supports(because: &[Because]) -> Vec<Support<'_>> {
+    because.iter().map(support).collect()
 }
 
-fn from(because: &Because) -> From<'_> {
+fn support(because: &Because) -> Support<'_> {
     match because {
-        Because::Holds { proof } => From::Holds { atom: &proof.atom },
+        Because::Holds { proof } => Support::Holds { atom: &proof.atom },
         Because::Absent { pattern, ways } => {
-            From::Absent { absent: pattern, ways: ways.iter().map(|f| Way { rule: Place(&f.rule), fails: &f.fails }).collect() }
+            Support::Absent { absent: pattern, ways: ways.iter().map(|f| Way { rule: Place(&f.rule), fails: &f.fails }).collect() }
         }
-        Because::Test { text } => From::Test { test: text },
+        Because::Test { text } => Support::Test { test: text },
         Because::Aggregate { text, elements } => {
-            From::Aggregate { aggregate: text, elements: elements.iter().map(|e| Element { tuple: &e.tuple, from: all(&e.because) }).collect() }
+            Support::Aggregate { aggregate: text, elements: elements.iter().map(|e| Element { tuple: &e.tuple, from: supports(&e.because) }).collect() }
         }
-        Because::All { text, instances } => From::All { all: text, instances: instances.iter().map(|i| all(i)).collect() },
+        Because::All { text, instances } => Support::All { all: text, instances: instances.iter().map(|i| supports(i)).collect() },
     }
 }

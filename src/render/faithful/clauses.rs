@@ -359,13 +359,12 @@ impl Clauses {
         if says(both) && !self.held.iter().zip(&self.says).any(|(h, s)| times(h) > 1 || two(s) && of.iter().any(|o| std::ptr::eq(*o, h))) {
             return true;
         }
-        let number = |s: &Say| s.input.iter().flat_map(|a| &a.args).any(|t| t.as_int().is_some_and(|n| n > 1));
-        let items = |h: &Held| h.kind.iter().any(|w| counted.contains(w));
-        let many = self.says.iter().zip(&self.held).any(|(s, h)| items(h) && number(s));
+        let items = |h: &Held| has_any(&h.kind, counted);
+        let many = self.orders_several();
         let single = |h: &Held| h.kind.len() > 1 && h.kind.first().is_some_and(|k| k == "confirm") && !items(h) && times(h) == 1;
         // "Two tacos, no lettuce on that one."
         let one = |at: usize| words.get(at).is_some_and(|t| t.word == "one") && matches!(word(at, 1), "that" | "this");
-        if many && (0..words.len()).any(one) && self.says.iter().zip(&self.held).all(|(s, h)| !items(h) || number(s)) && of.iter().any(|h| single(h)) {
+        if many && (0..words.len()).any(one) && self.says.iter().zip(&self.held).all(|(s, h)| !items(h) || is_several(s)) && of.iter().any(|h| single(h)) {
             return true;
         }
         let told = of.iter().any(|h| single(h))
@@ -373,9 +372,14 @@ impl Clauses {
         many && says(several) && told
     }
 
+    /// Whether several of a thing were ordered at once.
+    fn orders_several(&self) -> bool {
+        self.says.iter().zip(&self.held).any(|(s, h)| has_any(&h.kind, &self.grammar.rows.counted) && is_several(s))
+    }
+
     /// Whether the price of one thing is told of several: both for it, two of them at it, or "they" where two were ordered, and not each.
     fn prices_several(&self, text: &str) -> bool {
-        let Rows { both, several, counted: items, together, each, .. } = &*self.grammar.rows;
+        let Rows { both, several, together, each, .. } = &*self.grammar.rows;
         let words = tokens(text);
         let says = |list: &BTreeSet<String>| words.iter().any(|t| list.contains(&t.word));
         let holding = |cents: i64| {
@@ -388,9 +392,7 @@ impl Clauses {
         };
         let all = read(text, &self.names);
         let counted = |run: &[Entity]| matches!(run, [Entity::Number(200..=2_000), Entity::Name(_), amount] if single(amount));
-        let number = |s: &Say| s.input.iter().flat_map(|a| &a.args).any(|t| t.as_int().is_some_and(|n| n > 1));
-        let many = self.says.iter().zip(&self.held).any(|(s, h)| has_any(&h.kind, items) && number(s));
-        !says(each) && (all.windows(3).any(counted) || (says(both) || says(together) || many && says(several)) && all.iter().any(single))
+        !says(each) && (all.windows(3).any(counted) || (says(both) || says(together) || says(several) && self.orders_several()) && all.iter().any(single))
     }
 
     /// A phrase of the text that is never said beside one of the actions.
@@ -430,6 +432,11 @@ impl Clauses {
         let named: BTreeSet<String> = read(text, &self.names).iter().filter_map(|e| if let Entity::Name(n) = e { Some(stems(n)) } else { None }).collect();
         self.held.iter().filter(|h| h.names.intersection(&named).next().is_some()).collect()
     }
+}
+
+/// Whether what is said answers something that counts more than one.
+fn is_several(s: &Say) -> bool {
+    s.input.iter().flat_map(|a| &a.args).any(|t| t.as_int().is_some_and(|n| n > 1))
 }
 
 fn has_any(words: &[String], list: &BTreeSet<String>) -> bool {

@@ -263,15 +263,11 @@ impl<'a> Chart<'a> {
 
     fn find_signs(&mut self) {
         let own: Vec<u64> = self.tokens.iter().map(|t| t.readings().fold(0, |a, r| a | sign(r.0))).collect();
-        self.rest = own
-            .iter()
-            .rev()
-            .scan(0, |all, s| {
-                *all |= s;
-                Some(*all)
-            })
-            .collect();
-        self.rest.reverse();
+        self.rest.clone_from(&own);
+        for at in (1..own.len()).rev() {
+            let after = self.rest.get(at).copied().unwrap_or(0);
+            self.rest.get_mut(at - 1).into_iter().for_each(|s| *s |= after);
+        }
         self.signs = (0..own.len())
             .map(|at| {
                 let mut over = 0;

@@ -109,11 +109,9 @@ impl Program {
             }
         }
         // A step that no other leads past stands on every way.
-        let mut far = 0;
+        let (mut far, mut must) = (0, vec![]);
         for (pc, step) in self.steps.iter().enumerate() {
-            if far <= pc && next.get(pc).is_some_and(|n| *n != u64::MAX) {
-                self.must.extend(next.get(pc));
-            }
+            must.extend(next.get(pc).filter(|n| far <= pc && **n != u64::MAX));
             far = far.max(match step {
                 Step::Split(a, b) => usize::from(*a.max(b)),
                 Step::Jump(to) => usize::from(*to),
@@ -121,8 +119,8 @@ impl Program {
                 _ => pc + 1,
             });
         }
-        self.must.dedup();
-        self.next = next;
+        must.dedup();
+        (self.next, self.must) = (next, must);
     }
 }
 

@@ -19,6 +19,11 @@ impl Ledger {
         self.open
     }
 
+    /// Whether a place may hold an item.
+    fn takes(&self, slot: &str, item: &str) -> bool {
+        self.members.iter().any(|m| *m.0 == *slot && *m.1 == *item)
+    }
+
     /// The last composed line with an open place that is spoken of, by its item and the members chosen for it.
     pub fn unfilled(&self, spoken_of: &dyn Fn(&Name, &[&Name]) -> bool) -> Option<usize> {
         let chosen = |l: &'_ Line| l.slots.iter().filter(|(slot, fill)| fill.as_ref() != Some(slot)).filter_map(|s| s.1.clone()).collect::<Vec<_>>();
@@ -57,14 +62,14 @@ impl Ledger {
 
     /// How many open places of a composed line take an item.
     pub fn places_for(&self, combo: usize, item: &Name) -> usize {
-        let takes = |slot: &(Name, Option<Name>)| slot.1.is_none() && self.members.iter().any(|m| m.0 == slot.0 && m.1 == *item);
+        let takes = |slot: &(Name, Option<Name>)| slot.1.is_none() && self.takes(&slot.0, item);
         self.lines.get(combo).map_or(0, |l| l.slots.iter().filter(|s| takes(s)).count())
     }
 
     /// The open slot of a composed line that takes the item.
     pub fn slot_for(&self, combo: usize, item: &Name) -> Option<usize> {
         let l = self.lines.get(combo)?;
-        l.slots.iter().position(|(g, d)| d.is_none() && self.members.iter().any(|m| m.0 == *g && m.1 == *item))
+        l.slots.iter().position(|(g, d)| d.is_none() && self.takes(g, item))
     }
 
     /// Whether a composed line has the item without a choice.
@@ -88,8 +93,7 @@ impl Ledger {
     /// Whether a member that the conversation holds, and holds only as one, stands where the item may stand too.
     pub fn shares_place(&self, member: &Name, item: &Name) -> bool {
         let alone = self.sequence.iter().any(|i| self.instances.get(*i).is_some_and(|i| i.item == *member));
-        let takes = |slot: &Name, n: &Name| self.members.iter().any(|m| m.0 == *slot && m.1 == *n);
-        let fills = |l: &Line| l.slots.iter().any(|s| s.1.as_ref() == Some(member) && takes(&s.0, item));
+        let fills = |l: &Line| l.slots.iter().any(|s| s.1.as_ref() == Some(member) && self.takes(&s.0, item));
         !alone && member != item && self.lines.iter().any(|l| !l.new && fills(l))
     }
 
@@ -101,8 +105,7 @@ impl Ledger {
 
     /// The line with an open place that would take either.
     pub fn left_by(&self, member: &str, item: &Name) -> Option<usize> {
-        let takes = |slot: &Name, n: &str| self.members.iter().any(|m| m.0 == *slot && *m.1 == *n);
-        self.lines.iter().position(|l| !l.new && l.slots.iter().any(|s| s.1.is_none() && takes(&s.0, item) && takes(&s.0, member)))
+        self.lines.iter().position(|l| !l.new && l.slots.iter().any(|s| s.1.is_none() && self.takes(&s.0, item) && self.takes(&s.0, member)))
     }
 
     /// Another member takes the place of one.
@@ -117,7 +120,7 @@ impl Ledger {
             return None;
         }
         let l = self.lines.get(combo)?;
-        l.slots.iter().find(|(g, d)| d.is_some() && self.members.iter().any(|m| m.0 == *g && m.1 == *item)).and_then(|s| s.1.clone()).filter(|d| d != item)
+        l.slots.iter().find(|(g, d)| d.is_some() && self.takes(g, item)).and_then(|s| s.1.clone()).filter(|d| d != item)
     }
 
     /// What the open slots of a composed line take; if `filled`, what the others take.
