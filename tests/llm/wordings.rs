@@ -114,6 +114,8 @@ fn lies_are_refused() {
         ("lies-fourteen-kept", 17),
         ("lies-fifteen-source", 1),
         ("lies-fifteen-kept", 6),
+        ("lies-sixteen-source", 16),
+        ("lies-sixteen-kept", 20),
         ("lies-fresh", 1),
     ]);
 }
@@ -146,6 +148,8 @@ fn honest_wordings_pass() {
         ("honest-twenty", 3),
         ("honest-twentyone", 18),
         ("honest-twentytwo", 32),
+        ("honest-twentythree", 32),
+        ("honest-twentyfour", 20),
         ("honest-fresh", 10),
     ]);
 }
