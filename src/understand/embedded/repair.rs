@@ -7,6 +7,7 @@
 use std::ops::Range;
 
 use super::chart::Chart;
+use super::lines::names;
 use super::model::RoleGrammar;
 use super::text::{Kind, Token};
 use super::{Embedded, Reading, title_case};
@@ -255,7 +256,7 @@ impl Repair<'_> {
     fn becomes(&self, before: &Reading, after: &Reading, name: &Name) -> bool {
         let (old, new) = (atoms(before), atoms(after));
         let (added, gone) = (without(&new, &old), without(&old, &new));
-        let holds = |a: &Atom| a.args.iter().enumerate().any(|(i, t)| mentions(t, name) && self.sort_of(a, i).is_some_and(|(mask, open)| mask != 0 && !open));
+        let holds = |a: &Atom| a.args.iter().enumerate().any(|(i, t)| names(t, name) && self.sort_of(a, i).is_some_and(|(mask, open)| mask != 0 && !open));
         let same = |a: &Atom| added.iter().any(|b| a.name == b.name && a.args.len() == b.args.len());
         !added.is_empty() && added.iter().all(holds) && added.len() == gone.len() && gone.iter().all(same)
     }
@@ -279,9 +280,9 @@ impl Repair<'_> {
         let (old, new) = (atoms(before), atoms(after));
         let added = without(&new, &old);
         let gone = without(&old, &new);
-        let holds = |a: &Atom| a.args.iter().enumerate().any(|(i, t)| mentions(t, name) && self.sort_of(a, i).is_some_and(|(mask, open)| mask != 0 && !open));
+        let holds = |a: &Atom| a.args.iter().enumerate().any(|(i, t)| names(t, name) && self.sort_of(a, i).is_some_and(|(mask, open)| mask != 0 && !open));
         // What was read before may have been read of less than was said, but nothing of it gets lost.
-        let kept = |a: &Atom| a.args.iter().all(|t| !matches!(t, Term::Str(s) if !added.iter().flat_map(|n| &n.args).any(|t| mentions(t, s))));
+        let kept = |a: &Atom| a.args.iter().all(|t| !matches!(t, Term::Str(s) if !added.iter().flat_map(|n| &n.args).any(|t| names(t, s))));
         if added.is_empty() || !added.iter().all(holds) || !gone.iter().all(kept) {
             return false;
         }
@@ -333,7 +334,7 @@ impl Repair<'_> {
         let mut unsure = std::mem::take(&mut reading.unsure);
         // "Cheesy, I mean": the words before were meant by it.
         unsure.retain(|(head, u)| {
-            let meant = u.candidates.iter().any(|c| sure.iter().any(|a| a.args.iter().any(|t| mentions(t, c))));
+            let meant = u.candidates.iter().any(|c| sure.iter().any(|a| a.args.iter().any(|t| names(t, c))));
             !(meant && self.is_corrected(&reading, head.end))
         });
         // "A taco, no wait, two burritos": whichever taco was meant, it is wanted no more.
@@ -348,7 +349,7 @@ impl Repair<'_> {
                 let said = format!("{left} {name} {right}");
                 let (tokens, _) = self.ear.tokens(&said);
                 let out = atoms(&self.ear.read(&tokens, self.context, self.grammar, &[]));
-                if out.iter().any(|a| a.args.iter().any(|t| mentions(t, name))) {
+                if out.iter().any(|a| a.args.iter().any(|t| names(t, name))) {
                     read.push((name.clone(), out));
                 }
             }
@@ -391,7 +392,7 @@ impl Repair<'_> {
         }
         let (tokens, _) = self.ear.tokens(&said);
         let out = atoms(&self.ear.read(&tokens, self.context, self.grammar, &[]));
-        !out.is_empty() && !out.iter().any(|a| a.args.iter().any(|t| mentions(t, name)))
+        !out.is_empty() && !out.iter().any(|a| a.args.iter().any(|t| names(t, name)))
     }
 
     /// Names like those in the predicates that nothing known bears.
@@ -500,14 +501,6 @@ fn without(a: &[Atom], b: &[Atom]) -> Vec<Atom> {
 fn both(a: &[Atom], b: &[Atom]) -> Vec<Atom> {
     let mut left: Vec<&Atom> = b.iter().collect();
     a.iter().filter(|x| left.iter().position(|y| y == x).map(|i| left.swap_remove(i)).is_some()).cloned().collect()
-}
-
-fn mentions(term: &Term, name: &Name) -> bool {
-    match term {
-        Term::Str(s) => s == name,
-        Term::Fun(_, inner) => inner.iter().any(|t| mentions(t, name)),
-        _ => false,
-    }
 }
 
 fn renamed(atom: &Atom, from: &str, to: &Name) -> Atom {

@@ -35,14 +35,14 @@ const AT_LEAST: usize = 2;
 const FEW: usize = 2000;
 /// How often the training data is gone through; how often a feature must occur, more often than one wording with several names; the
 /// same for the second voice.
-const SCHEDULE: (usize, usize, usize) = (10, 5, 3);
+const SCHEDULE: (usize, usize, usize) = (16, 5, 3);
 /// The same where there are few.
 const SCHEDULE_OF_FEW: (usize, usize, usize) = (30, 2, 2);
 
 /// Into how many parts what the trust is fitted on is divided, each read by what was learned from all else.
 const PARTS: u64 = 3;
 /// How often that fit goes through its rows: they are few.
-const TRUST_ROUNDS: usize = 10;
+const TRUST_ROUNDS: usize = 16;
 /// How often a feature of it must occur.
 const TRUST_AT_LEAST: usize = 15;
 

@@ -162,6 +162,7 @@ impl<'a> Evidence<'a> {
         out.add(&["long", &long]);
         out.add(&["long", &long, &count]);
         out.add(&["asks back", if heard.asks_back() { source } else { "-" }]);
+        out.add(&["other asks back", if self.other.is_some_and(|o| o.heard.asks_back()) { source } else { "-" }]);
         for a in acts() {
             let kind = kinds(a).next().unwrap_or_default();
             out.add(&["kind", &kind]);
