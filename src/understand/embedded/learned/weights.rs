@@ -254,7 +254,7 @@ mod tests {
     #[test]
     fn a_class_told_twice_is_learned_as_one_told_once() {
         let examples = |times: usize| -> Vec<Example> {
-            let classes = |i: u32| std::iter::repeat_n(0, if i % 2 == 0 { times } else { 0 }).collect();
+            let classes = |i: u32| std::iter::repeat_n(0, if i.is_multiple_of(2) { times } else { 0 }).collect();
             (0..60u32).map(|i| Example { features: vec![1, 10 + i % 2, 100 + i], classes: classes(i), weight: 1.0 }).collect()
         };
         let train = |times| Weights::train(&examples(times), 1, Choice::Any, 10, 2);
