@@ -68,7 +68,8 @@ impl Embedded {
         let passed = |e: &Evidence<'_>| {
             let several = e.other.filter(|_| e.of.learned && e.of.heard.unsure.is_empty()).map_or(vec![], unsure);
             let takes = |name: &Name| e.of.heard.predicates.iter().any(|a| a.args.iter().any(|t| names(t, name)));
-            !several.is_empty() && !several.iter().any(takes)
+            let acts = e.of.heard.predicates.iter().any(|a| !a.args.is_empty());
+            acts && !several.is_empty() && !several.iter().any(takes)
         };
         let standing = |(e, trusted): &(Evidence<'_>, f32)| match e {
             e if passed(e) => 0.0,
@@ -279,7 +280,9 @@ impl Embedded {
         let others = (from..to).any(|i| tokens.get(i).is_some_and(|t| t.kind == Kind::Word && matters(&t) && named(t)) && !own_name(i));
         // What holds until they come tomorrow holds now; "later, I'm done" is no time.
         let until = |i: usize| tokens.get(from..i).into_iter().flatten().any(|t| has("until", t));
-        let half_meant = |i: usize| tokens.get(i).is_some_and(|t| t.kind == Kind::Word && has("half_meant", t)) && !until(i);
+        // "Out of steak, more comes tomorrow": a time told beside it, and accounted for.
+        let aside = |i: usize| !(part_from..part_to).contains(&i) && tokens.get(i).is_some_and(|t| has("other_time", t) && !uncovered(&t));
+        let half_meant = |i: usize| tokens.get(i).is_some_and(|t| t.kind == Kind::Word && has("half_meant", t)) && !until(i) && !aside(i);
         let hinted = || !act.args.is_empty() && (from..to).any(half_meant);
         // "Yesterday I had a pizza", but not "the same pizza as yesterday".
         let part = || tokens.get(part_from..part_to).into_iter().flatten();

@@ -169,8 +169,13 @@ fn doubts(heard: &Heard, said_so: &[&Atom], lost: usize) -> Vec<&'static str> {
     let torn = said_so.iter().enumerate().any(|(i, a)| values(a) && said_so.iter().skip(i + 1).any(|b| *a != *b && values(b) && two(a, b)));
     let mut missing = heard.predicates.iter().filter(|a| !said_so.contains(a)).peekable();
     let part = said_so.iter().all(|a| heard.predicates.contains(a)) && missing.peek().is_some();
+    // Of a thing that the patterns hear asked for it only tells what is to be changed.
+    let about = |a: &Atom| a.args.first().filter(|t| matches!(t, Term::Str(_))).cloned();
+    let otherwise = |a: &&Atom| about(a).is_some_and(|x| said_so.iter().any(|b| b.name != a.name && about(b).as_ref() == Some(&x)));
+    let apart = heard.predicates.iter().filter(|a| !said_so.iter().any(|b| b.name == a.name && about(b) == about(a))).any(|a| otherwise(&a));
     let found = [
         ("lost", lost > 0),
+        ("apart", apart),
         ("torn", torn),
         ("fewer", part && missing.all(|a| said_so.iter().any(|b| a.name == b.name))),
         ("less", said_so.iter().any(|a| heard.predicates.iter().any(|b| less(a, b) && !said_so.contains(&b)))),

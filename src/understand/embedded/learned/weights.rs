@@ -257,20 +257,20 @@ mod tests {
             let classes = |i: u32| std::iter::repeat_n(0, if i.is_multiple_of(2) { times } else { 0 }).collect();
             (0..60u32).map(|i| Example { features: vec![1, 10 + i % 2, 100 + i], classes: classes(i), weight: 1.0 }).collect()
         };
-        let train = |times| Weights::train(&examples(times), 1, Choice::Any, 10, 2);
+        let train = |times| Weights::train(&examples(times), 1, Choice::Any, 30, 2);
         assert_eq!(train(1), train(2));
-        assert!(train(2).read(&[1, 11], 1, Choice::Any)[0] < 0.1);
+        assert!(train(2).read(&[1, 11], 1, Choice::Any)[0] < 0.2);
     }
 
     #[test]
     fn a_separable_task_is_learned_twice_the_same_and_survives_writing() {
         let examples: Vec<Example> =
             (0..60u32).map(|i| Example { features: vec![1, 10 + i % 3, 100 + i], classes: vec![(i % 3) as usize], weight: 1.0 }).collect();
-        let w = Weights::train(&examples, 3, Choice::One, 10, 2);
-        assert_eq!(w, Weights::train(&examples, 3, Choice::One, 10, 2));
+        let w = Weights::train(&examples, 3, Choice::One, 30, 2);
+        assert_eq!(w, Weights::train(&examples, 3, Choice::One, 30, 2));
         for k in 0..3u32 {
             let p = w.read(&[1, 10 + k], 3, Choice::One);
-            assert!(p[k as usize] > 0.9, "{p:?}");
+            assert!(p[k as usize] > 0.8, "{p:?}");
         }
         let mut bytes = vec![];
         w.write(&mut bytes);
