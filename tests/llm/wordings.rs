@@ -116,6 +116,8 @@ fn lies_are_refused() {
         ("lies-fifteen-kept", 7),
         ("lies-sixteen-source", 1),
         ("lies-sixteen-kept", 7),
+        ("lies-seventeen-source", 3),
+        ("lies-seventeen-kept", 6),
         ("lies-fresh", 1),
     ]);
 }
