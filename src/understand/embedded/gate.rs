@@ -64,12 +64,12 @@ impl Embedded {
         };
         let judged: Vec<(Evidence<'_>, f32)> = readings.iter().map(judge).collect();
         // Who passes over a name that could be several has not read what was said of it.
-        let unsure = |of: &Candidate| of.heard.unsure.iter().flat_map(|u| &u.candidates).cloned().collect::<Vec<Name>>();
         let passed = |e: &Evidence<'_>| {
-            let several = e.other.filter(|_| e.of.learned && e.of.heard.unsure.is_empty()).map_or(vec![], unsure);
-            let takes = |name: &Name| e.of.heard.predicates.iter().any(|a| a.args.iter().any(|t| names(t, name)));
-            let acts = e.of.heard.predicates.iter().any(|a| !a.args.is_empty());
-            acts && !several.is_empty() && !several.iter().any(takes)
+            let heard = &e.of.heard;
+            let several = || e.other.into_iter().flat_map(|o| &o.heard.unsure).flat_map(|u| &u.candidates);
+            let said = || heard.predicates.iter().flat_map(|a| &a.args);
+            let takes = |name: &Name| said().any(|t| names(t, name));
+            e.of.learned && heard.unsure.is_empty() && said().next().is_some() && several().next().is_some() && !several().any(takes)
         };
         let standing = |(e, trusted): &(Evidence<'_>, f32)| match e {
             e if passed(e) => 0.0,

@@ -170,9 +170,11 @@ fn doubts(heard: &Heard, said_so: &[&Atom], lost: usize) -> Vec<&'static str> {
     let mut missing = heard.predicates.iter().filter(|a| !said_so.contains(a)).peekable();
     let part = said_so.iter().all(|a| heard.predicates.contains(a)) && missing.peek().is_some();
     // Of a thing that the patterns hear asked for it only tells what is to be changed.
-    let about = |a: &Atom| a.args.first().filter(|t| matches!(t, Term::Str(_))).cloned();
-    let otherwise = |a: &&Atom| about(a).is_some_and(|x| said_so.iter().any(|b| b.name != a.name && about(b).as_ref() == Some(&x)));
-    let apart = heard.predicates.iter().filter(|a| !said_so.iter().any(|b| b.name == a.name && about(b) == about(a))).any(|a| otherwise(&a));
+    let of_it = |a: &Atom| {
+        let thing = a.args.first().filter(|t| matches!(t, Term::Str(_))).cloned();
+        said_so.iter().filter(move |b| thing.is_some() && b.args.first() == thing.as_ref())
+    };
+    let apart = heard.predicates.iter().any(|a| of_it(a).next().is_some() && of_it(a).all(|b| b.name != a.name));
     let found = [
         ("lost", lost > 0),
         ("apart", apart),
