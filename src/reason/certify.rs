@@ -65,13 +65,12 @@ impl Checker {
         let order = order(&all, &moving)?;
         moving.extend(order.iter().filter(|(_, moves)| *moves).filter_map(|(r, _)| Some(r.head.as_ref()?.predicate())));
         let mut out = Self::default();
+        let mut compiler = plan::Compiler::new(&moving, layouts, terms);
         for (rule, moves) in order {
-            let compiled = plan::compile(rule, &moving, &mut out.masks, layouts, terms).map_err(|why| format!("{}: {why}", rule.origin))?;
+            let compiled = compiler.rule(rule).map_err(|why| format!("{}: {why}", rule.origin))?;
             if moves { out.moving.push(compiled) } else { out.fixed.push(compiled) }
         }
-        for (r, layout) in (0..).zip(&layouts.layouts) {
-            out.whole.push(plan::number(&mut out.masks, r, 0..layout.arity));
-        }
+        (out.masks, out.whole) = compiler.lookups();
         Ok(out)
     }
 }

@@ -73,7 +73,7 @@ impl Checker {
                 None => return Verdict::Differs(format!("the evaluator lacks the fact `{f}`")),
             }
         }
-        pass.run(self.moving.iter())
+        pass.run(self.moving.iter()).err().unwrap_or(Verdict::Holds)
     }
 
     /// Verifies what follows from stored facts alone; `given` are the rows that are such facts. Relations that are `kept` were
@@ -91,7 +91,8 @@ impl Checker {
         for (r, founded) in (0..).zip(&mut pass.founded) {
             founded.iter_mut().for_each(|f| *f |= !changed.contains(&r));
         }
-        pass.run(self.fixed.iter().filter(|r| moved(r, &changed) || head(r).is_none_or(|h| changed.contains(&h))))
+        let rules = self.fixed.iter().filter(|r| moved(r, &changed) || head(r).is_none_or(|h| changed.contains(&h)));
+        pass.run(rules).err().unwrap_or(Verdict::Holds)
     }
 }
 
@@ -99,39 +100,32 @@ impl<'a> Pass<'a> {
     fn new(checker: &'a Checker, model: &'a Model<'a>, seen: &'a Seen, terms: &'a mut Terms) -> Self {
         // Opened views hold the rows of another relation once more.
         let founded = model.rows.iter().zip(&model.layouts.layouts).map(|(rows, l)| vec![l.opens.is_some(); rows.len() as usize]).collect();
-        let (slots, support, pending) = (Vec::new(), Vec::new(), Vec::new());
-        Self { checker, model, terms, seen, founded, slots, support, pending, steps: 0 }
+        Self { checker, model, terms, seen, founded, slots: Vec::new(), support: Vec::new(), pending: Vec::new(), steps: 0 }
     }
 
-    fn run<'r>(mut self, rules: impl Iterator<Item = &'r Rule>) -> Verdict {
+    fn run<'r>(mut self, rules: impl Iterator<Item = &'r Rule>) -> Result<(), Verdict> {
         for rule in rules {
             let has_rows = |s: &Step| if let Step::Each { relation, .. } = s { self.layers(*relation).any(|l| !l.0.is_empty()) } else { true };
             if rule.steps.iter().all(has_rows) {
-                self.slots.clear();
+                // What stands in a slot is bound before it is looked at.
                 self.slots.resize(rule.slots, 0);
-                if let Err(verdict) = self.go(&rule.steps, &mut |pass| pass.instance(rule)) {
-                    return verdict;
-                }
+                self.go(&rule.steps, &mut |pass| pass.instance(rule))?;
             }
         }
-        let (mut pending, mut before) = (std::mem::take(&mut self.pending), usize::MAX);
-        while pending.len() < before {
-            before = pending.len();
-            pending.retain(|(head, rests)| {
-                let founds = rests.iter().all(|r| self.is_founded(r));
-                if founds {
-                    self.found(*head);
-                }
-                !founds
-            });
+        let mut before = usize::MAX;
+        while self.pending.len() < before {
+            before = self.pending.len();
+            for (head, rests) in std::mem::take(&mut self.pending) {
+                if rests.iter().all(|r| self.is_founded(r)) { self.found(head) } else { self.pending.push((head, rests)) }
+            }
         }
         for (r, rows) in (0..).zip(&self.model.rows) {
             if let Some(n) = (0..rows.len()).find(|n| !self.is_founded(&(r, *n))) {
                 let arity = self.model.layouts.layouts.get(r as usize).map_or(0, |l| l.arity);
-                return Verdict::Differs(format!("nothing founds `{}`", self.atom(r, rows.row(arity, n))));
+                return Err(Verdict::Differs(format!("nothing founds `{}`", self.atom(r, rows.row(arity, n)))));
             }
         }
-        Verdict::Holds
+        Ok(())
     }
 
     fn is_founded(&self, (relation, row): &Row) -> bool {
@@ -259,10 +253,7 @@ impl<'a> Pass<'a> {
                 return Some(self.terms.of_fun(*name, &ids));
             }
             Part::Abs(a) => self.number(a)?.checked_abs()?,
-            Part::Binary(op, a, b) => {
-                let (a, b) = (self.number(a)?, self.number(b)?);
-                op.of(a, b)?
-            }
+            Part::Binary(op, a, b) => op.of(self.number(a)?, self.number(b)?)?,
         };
         Some(self.terms.of_int(number))
     }
@@ -273,15 +264,13 @@ impl<'a> Pass<'a> {
 
     /// An aggregate's value over its tuples, each of which counts once.
     fn fold(&mut self, fold: Fold, elements: &[(Vec<Step>, Vec<Part>)]) -> Result<Id, Verdict> {
-        let mut tuples: Vec<Vec<Id>> = Vec::new();
+        let mut tuples: BTreeSet<Vec<Id>> = BTreeSet::new();
         for (steps, terms) in elements {
             self.go(steps, &mut |pass| {
                 tuples.extend(terms.iter().map(|t| pass.value(t)).collect::<Option<Vec<_>>>());
                 Ok(false)
             })?;
         }
-        tuples.sort_unstable();
-        tuples.dedup();
         let firsts = || tuples.iter().map(|t| t.first().copied().unwrap_or(0));
         let numbers = || firsts().map(|v| self.terms.int(v).map_or(0, i64::from));
         let total = match fold {

@@ -42,42 +42,25 @@ pub enum Step {
 
 type Bound = BTreeSet<Name>;
 
-struct Compiler<'a> {
+/// Compiles the rules of a program, one after the other.
+pub struct Compiler<'a> {
     /// What has few rows: a turn's, not a site's.
     moving: &'a BTreeSet<Predicate>,
-    masks: &'a mut Vec<(RelId, u32)>,
     layouts: &'a mut Layouts,
     terms: &'a mut Terms,
+    masks: Vec<(RelId, u32)>,
+    /// The variables of the rule.
     slots: Vec<Name>,
     /// The variables that conditions and aggregates share with the rest of the rule.
     globals: Bound,
     lifted: usize,
 }
 
-/// The steps of a rule.
-pub fn compile(
-    rule: &ast::Rule,
-    moving: &BTreeSet<Predicate>,
-    masks: &mut Vec<(RelId, u32)>,
-    layouts: &mut Layouts,
-    terms: &mut Terms,
-) -> Result<Rule, String> {
-    let globals = globals(rule.head.as_ref(), &rule.body);
-    let mut c = Compiler { moving, masks, layouts, terms, slots: Vec::new(), globals, lifted: 0 };
-    let (mut body, mut bound) = (rule.body.clone(), Bound::new());
-    let head = rule.head.as_ref().map(|h| AtomPattern { args: c.lift(&h.args, &mut body), ..h.clone() });
-    let steps = c.plan(body, &mut bound)?;
-    let head = head.map(|h| Ok::<_, String>((c.layouts.relation(&h.predicate()), c.known(&h.args, &bound)?))).transpose()?;
-    let reads = mentioned(&rule.body).map(|(a, _)| c.layouts.relation(&a.predicate())).collect();
-    Ok(Rule { head, reads, steps, slots: c.slots.len(), origin: rule.origin.clone() })
-}
-
-/// The number of a look-up by some columns of a relation, of which the first 32 count.
-pub fn number(masks: &mut Vec<(RelId, u32)>, relation: RelId, columns: impl Iterator<Item = usize>) -> usize {
-    let lookup = (relation, columns.filter(|c| *c < 32).fold(0, |m, c| m | 1 << c));
-    masks.iter().position(|m| *m == lookup).unwrap_or_else(|| {
-        masks.push(lookup);
-        masks.len() - 1
+/// The place of something in a list, to whose end it comes if it was not there.
+fn place<T: PartialEq>(list: &mut Vec<T>, one: T) -> usize {
+    list.iter().position(|o| *o == one).unwrap_or_else(|| {
+        list.push(one);
+        list.len() - 1
     })
 }
 
@@ -86,12 +69,32 @@ fn is_known(e: &Expr, bound: &Bound) -> bool {
     e.vars().is_subset(bound)
 }
 
-impl Compiler<'_> {
-    fn slot(&mut self, n: &Name) -> usize {
-        self.slots.iter().position(|s| s == n).unwrap_or_else(|| {
-            self.slots.push(n.clone());
-            self.slots.len() - 1
-        })
+/// The number of a look-up by some columns of a relation, of which the first 32 count.
+fn number(masks: &mut Vec<(RelId, u32)>, relation: RelId, columns: impl Iterator<Item = usize>) -> usize {
+    place(masks, (relation, columns.filter(|c| *c < 32).fold(0, |m, c| m | 1 << c)))
+}
+
+impl<'a> Compiler<'a> {
+    pub fn new(moving: &'a BTreeSet<Predicate>, layouts: &'a mut Layouts, terms: &'a mut Terms) -> Self {
+        Self { moving, layouts, terms, masks: Vec::new(), slots: Vec::new(), globals: Bound::new(), lifted: 0 }
+    }
+
+    /// The steps of a rule.
+    pub fn rule(&mut self, rule: &ast::Rule) -> Result<Rule, String> {
+        self.slots.clear();
+        self.globals = globals(rule.head.as_ref(), &rule.body);
+        let (mut body, mut bound) = (rule.body.clone(), Bound::new());
+        let head = rule.head.as_ref().map(|h| AtomPattern { args: self.lift(&h.args, &mut body), ..h.clone() });
+        let steps = self.plan(body, &mut bound)?;
+        let head = head.map(|h| Ok::<_, String>((self.layouts.relation(&h.predicate()), self.known(&h.args, &bound)?))).transpose()?;
+        let reads = mentioned(&rule.body).map(|(a, _)| self.layouts.relation(&a.predicate())).collect();
+        Ok(Rule { head, reads, steps, slots: self.slots.len(), origin: rule.origin.clone() })
+    }
+
+    /// The look-ups that the rules make, and for each relation that of a whole row.
+    pub fn lookups(mut self) -> (Vec<(RelId, u32)>, Vec<usize>) {
+        let whole = (0..).zip(&self.layouts.layouts).map(|(r, l)| number(&mut self.masks, r, 0..l.arity)).collect();
+        (self.masks, whole)
     }
 
     fn variable(&mut self) -> Expr {
@@ -137,11 +140,8 @@ impl Compiler<'_> {
             }
             Item::Aggregate(a) => {
                 let value = self.variable();
-                let (mut left, mut rest) = (value.clone(), Vec::from_iter(a.right));
-                if let Some((e, rel)) = a.left {
-                    rest.insert(0, (rel, value.clone()));
-                    left = e;
-                }
+                let (left, first) = a.left.map_or((value.clone(), None), |(e, rel)| (e, Some((rel, value.clone()))));
+                let rest = first.into_iter().chain(a.right).collect();
                 self.split(Item::Literal(Literal::Compare { sign: a.sign, left, rest, span: a.span.clone() }), out);
                 Item::Aggregate(Aggregate { sign: Sign::Plain, left: Some((value, Rel::Eq)), right: None, ..a })
             }
@@ -168,9 +168,8 @@ impl Compiler<'_> {
         match i {
             Item::Literal(Literal::Atom { sign: Sign::Plain, atom }) => {
                 let free = atom.args.iter().filter(|a| !is_known(a, bound)).count();
-                let few = self.moving.contains(&atom.predicate());
-                let searches = 2 + free + if few { 0 } else { 60 } + if free < atom.args.len() { 0 } else { 30 };
-                Some(if free == 0 { 2 } else { searches })
+                let many = if self.moving.contains(&atom.predicate()) { 0 } else { 60 };
+                Some(2 + if free == 0 { 0 } else { free + many + if free < atom.args.len() { 0 } else { 30 } })
             }
             Item::Literal(Literal::Compare { sign: Sign::Plain, left, rest, .. }) if matches!(rest.as_slice(), [(Rel::Eq, _)]) => {
                 let binds = |a, b| is_known(a, bound) && (is_known(b, bound) || matches!(b, Expr::Var(..) | Expr::Fun(..)));
@@ -192,7 +191,7 @@ impl Compiler<'_> {
                 let column = |a: &Expr| Ok((is_known(a, &before), self.part(a, bound)?));
                 let columns: Vec<(bool, Part)> = atom.args.iter().map(column).collect::<Result<_, String>>()?;
                 let known = (0..).zip(&columns).filter(|(_, c)| c.0).map(|(n, _)| n);
-                Step::Each { relation, lookup: number(self.masks, relation, known), columns }
+                Step::Each { relation, lookup: number(&mut self.masks, relation, known), columns }
             }
             Item::Literal(Literal::Compare { sign: Sign::Plain, left, mut rest, .. }) => match rest.pop() {
                 Some((Rel::Eq, right)) => {
@@ -245,8 +244,8 @@ impl Compiler<'_> {
             Expr::Sup => Part::Id(self.terms.of_sup()),
             Expr::Const(n) => Part::Id(self.terms.of_const(n)),
             Expr::Var(n, _) if &**n == "_" => Part::Any,
-            Expr::Var(n, _) if bound.insert(n.clone()) => Part::Bind(self.slot(n)),
-            Expr::Var(n, _) => Part::Slot(self.slot(n)),
+            Expr::Var(n, _) if bound.insert(n.clone()) => Part::Bind(place(&mut self.slots, n.clone())),
+            Expr::Var(n, _) => Part::Slot(place(&mut self.slots, n.clone())),
             Expr::Fun(n, args) => {
                 let args = args.iter().map(|a| self.part(a, bound)).collect::<Result<Vec<_>, _>>()?;
                 let name = self.terms.of_const(n);
