@@ -44,10 +44,9 @@ pub(super) fn reflect<'a>(rules: &Rules, facts: &'a [Atom]) -> Cow<'a, [Atom]> {
         return Cow::Borrowed(facts);
     }
     let made = |a: &Atom| a.args.len() == 2 && (&*a.name == STORED || &*a.name == MENTIONS);
-    let mut out: Vec<Atom> = facts.iter().filter(|a| !made(a)).cloned().collect();
-    let told = out.len();
-    for n in 0..told {
-        let Some(a) = out.get(n).cloned() else { break };
+    let told = || facts.iter().filter(|a| !made(a));
+    let mut out: Vec<Atom> = told().cloned().collect();
+    for a in told() {
         if wanted.stored && rules.scope(&a.name, a.args.len()) == Some(Scope::Session) {
             out.push(Atom::new(STORED, vec![Term::Const(a.name.clone()), a.to_term()]));
         }

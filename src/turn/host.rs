@@ -550,8 +550,9 @@ impl Engine {
         Ok(match snapshot.last.as_ref().map(|entry| self.record_of(entry)).transpose()? {
             None => context,
             Some(last) => {
-                let view = self.domain.ontology.view.view(last.view.clone());
-                Context { asked: last.asked(), last_actions: last.actions, view, said_before: last.predicates, ..context }
+                let asked = last.asked();
+                let view = self.domain.ontology.view.view(last.view);
+                Context { asked, last_actions: last.actions, view, said_before: last.predicates, ..context }
             }
         })
     }

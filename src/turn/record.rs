@@ -235,7 +235,9 @@ pub fn from_entry(entry: &Entry, shape: &Shape) -> Result<TurnRecord, TurnError>
     let broken = |session: &str, turn, detail: String| TurnError::BrokenRecord { session: session.into(), turn, detail };
     let turn = entry.turn().ok_or_else(|| broken("", 0, format!("entry {} is no turn", entry.seq)))?;
     let unreadable = |detail: String| broken(&turn.session, turn.turn, detail);
-    let Read { mut record, state, standing } = serde_json::from_str(&turn.record).map_err(|e| unreadable(e.to_string()))?;
+    let read = |e: serde_json::Error| unreadable(e.to_string());
+    let mut record: TurnRecord = serde_json::from_str(&turn.record).map_err(read)?;
+    let Older { state, standing } = serde_json::from_str(&turn.record).map_err(read)?;
     if standing.is_some() {
         return Err(unreadable("an older program kept in it where the conversation stands, which is now kept as facts; begin a new session".to_owned()));
     }
@@ -245,11 +247,9 @@ pub fn from_entry(entry: &Entry, shape: &Shape) -> Result<TurnRecord, TurnError>
     Ok(record)
 }
 
-/// A record of this program or an older one.
+/// What only an older program's record has.
 #[derive(Deserialize)]
-struct Read {
-    #[serde(flatten)]
-    record: TurnRecord,
+struct Older {
     #[serde(default)]
     state: Option<serde_json::Map<String, serde_json::Value>>,
     #[serde(default)]
