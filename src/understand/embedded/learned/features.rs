@@ -25,7 +25,7 @@ pub struct UtteranceView {
 }
 
 /// Collects hashes.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Sink(Vec<u32>);
 
 impl Sink {
@@ -95,21 +95,20 @@ impl UtteranceView {
         }
         let back = |k: usize| at.checked_sub(k);
         let word = |k: i32| if k < 0 { self.text(back(k.unsigned_abs() as usize)) } else { self.text(Some(at + k as usize)) };
-        for k in [-4i32, -3, -2, -1, 1, 2, 3, 4] {
-            let place = k.to_string();
-            out.add(&["w", &place, word(k)]);
+        for (k, place) in [(-4i32, "-4"), (-3, "-3"), (-2, "-2"), (-1, "-1"), (1, "1"), (2, "2"), (3, "3"), (4, "4")] {
+            out.add(&["w", place, word(k)]);
             if k.abs() <= 2 {
-                out.add(&["w+me", &place, word(k), &me]);
+                out.add(&["w+me", place, word(k), &me]);
                 let w = word(k);
                 for n in [4, 5] {
                     if let Some(p) = w.get(..n) {
-                        out.add(&["p", &place, p]);
+                        out.add(&["p", place, p]);
                     }
                 }
             }
         }
-        for (a, b) in [(-2, -1), (-1, 1), (1, 2), (-3, -2), (2, 3)] {
-            out.add(&["ww", &a.to_string(), word(a), word(b), &me]);
+        for (a, place, b) in [(-2, "-2", -1), (-1, "-1", 1), (1, "1", 2), (-3, "-3", -2), (2, "2", 3)] {
+            out.add(&["ww", place, word(a), word(b), &me]);
         }
         out.add(&["www", "-", word(-3), word(-2), word(-1)]);
         out.add(&["www", "+", word(1), word(2), word(3)]);

@@ -1,5 +1,6 @@
 //! How far a reading can be trusted: what the voices say of it, judged by linear models that are fitted on utterances held out of the rest.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
 use super::features::Sink;
@@ -53,7 +54,9 @@ pub struct Evidence<'a> {
     /// By kind of act; empty without a second voice.
     pub voice: &'a BTreeMap<String, f32>,
     /// How many words were said.
-    pub words: usize,
+    words: usize,
+    /// The features of the reading, once somebody asked.
+    whole: OnceCell<Sink>,
 }
 
 /// The two models of a role.
@@ -72,6 +75,9 @@ pub type Row = (Vec<u32>, Vec<usize>, f32);
 const LEVELS: [f32; 11] = [0.002, 0.01, 0.03, 0.07, 0.15, 0.3, 0.5, 0.7, 0.85, 0.94, 0.98];
 /// Levels of a logarithm of likelihoods.
 const LOGARITHMS: [f32; 9] = [-12.0, -8.0, -5.0, -3.0, -1.5, -0.7, -0.3, -0.1, 3.0];
+
+/// The names of levels.
+const NUMBERS: [&str; 11] = ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10"];
 
 /// So many words more are a step in length.
 const WORDS: usize = 4;
@@ -92,10 +98,9 @@ pub(super) fn same(a: &[Atom], b: &[Atom]) -> bool {
 }
 
 fn steps(out: &mut Sink, name: &str, tag: &str, value: f32, levels: &[f32]) {
-    for (i, _) in levels.iter().enumerate().filter(|(_, l)| value >= **l) {
-        let level = i.to_string();
-        out.add(&[name, &level]);
-        out.add(&[name, &level, tag]);
+    for (level, _) in NUMBERS.iter().zip(levels).filter(|(_, l)| value >= **l) {
+        out.add(&[name, level]);
+        out.add(&[name, level, tag]);
     }
 }
 
@@ -108,7 +113,7 @@ impl<'a> Evidence<'a> {
     /// What is known of one of the readings of an utterance.
     pub fn new(of: &'a Candidate, readings: &'a [Candidate], voice: &'a BTreeMap<String, f32>, chart: &Chart<'_>) -> Self {
         let words = chart.tokens.iter().filter(|t| t.punct().is_none()).count();
-        Self { of, other: readings.iter().find(|o| o.learned != of.learned), voice, words }
+        Self { of, other: readings.iter().find(|o| o.learned != of.learned), voice, words, whole: OnceCell::new() }
     }
 
     fn source(&self) -> &'static str {
@@ -125,6 +130,10 @@ impl<'a> Evidence<'a> {
     }
 
     fn whole(&self) -> Sink {
+        self.whole.get_or_init(|| self.of_whole()).clone()
+    }
+
+    fn of_whole(&self) -> Sink {
         let mut out = Sink::default();
         let source = self.source();
         let heard = &self.of.heard;
@@ -258,7 +267,7 @@ mod tests {
         let of = candidate("f(1)", false);
         let heard = BTreeMap::from([("f".to_owned(), 0.9)]);
         let unheard = BTreeMap::from([("f".to_owned(), 0.01)]);
-        let evidence = |voice| Evidence { of: &of, other: None, voice, words: 4 };
+        let evidence = |voice| Evidence { of: &of, other: None, voice, words: 4, whole: OnceCell::new() };
         let act = Atom::parse("f(1)").unwrap();
         let row = |voice, right: bool| (evidence(voice).act(&act, Clause::default(), false), if right { vec![0] } else { vec![] }, 1.0);
         let rows: Vec<Row> = (0..40).map(|i| row(if i % 2 == 0 { &heard } else { &unheard }, i % 2 == 0)).collect();

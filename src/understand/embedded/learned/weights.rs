@@ -28,9 +28,17 @@ pub enum Choice {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Weights {
     step: f32,
-    index: FxHashMap<u32, (u32, u32)>,
-    entries: Vec<(u8, i8)>,
+    /// How many features there are.
+    features: u32,
+    /// Feature by feature in order: its hash, how many classes, and class and weight of each. They lie together, so that a feature is found
+    /// by two looks into memory.
+    rows: Vec<u8>,
+    /// Where the rows begin whose hashes have the same first bits, about one row each.
+    starts: Vec<u32>,
 }
+
+/// The parts of a row, and what comes after it.
+type Row<'a> = (u32, &'a [[u8; 2]], &'a [u8]);
 
 /// In how many orders the examples are gone through; what is kept is the mean, so that one example more moves little.
 const ORDERS: u32 = 3;
@@ -140,32 +148,70 @@ impl Weights {
     fn rounded(kept: &[u32], weights: &[f32], classes: usize) -> Self {
         let top = weights.iter().fold(0.0f32, |a, w| a.max(w.abs())).max(1e-6);
         let mut out = Self { step: top / 127.0, ..Self::default() };
-        for (f, row) in kept.iter().zip(weights.chunks(classes.max(1))) {
-            let start = out.entries.len();
-            for (c, w) in row.iter().enumerate() {
+        for (f, of_classes) in kept.iter().zip(weights.chunks(classes.max(1))) {
+            let mut row = vec![];
+            for (c, w) in of_classes.iter().enumerate() {
                 #[expect(clippy::cast_possible_truncation, reason = "within 127 by the choice of the step")]
                 let steps = (w / out.step).round() as i8;
                 // The smallest weights are many and decide nothing.
                 if steps.abs() > 1 {
-                    out.entries.push((u8::try_from(c).unwrap_or(u8::MAX), steps));
+                    row.extend([u8::try_from(c).unwrap_or(u8::MAX), steps.cast_unsigned()]);
                 }
             }
-            if out.entries.len() > start {
-                out.index.insert(*f, (u32::try_from(start).unwrap_or(0), u32::try_from(out.entries.len()).unwrap_or(0)));
+            if !row.is_empty() {
+                out.features += 1;
+                out.rows.extend(f.to_le_bytes());
+                out.rows.push(u8::try_from(row.len() / 2).unwrap_or(u8::MAX));
+                out.rows.extend(row);
             }
         }
-        out
+        out.indexed()
+    }
+
+    /// The same with its rows indexed.
+    fn indexed(mut self) -> Self {
+        if self.features == 0 {
+            return self;
+        }
+        let buckets = self.features.next_power_of_two();
+        let mut rest = &self.rows[..];
+        while let Some((feature, _, after)) = row(rest) {
+            let here = u32::try_from(self.rows.len() - rest.len()).unwrap_or(u32::MAX);
+            let bucket = bucket(feature, buckets);
+            self.starts.resize(self.starts.len().max(bucket + 1), here);
+            rest = after;
+        }
+        self.starts.resize(buckets as usize + 1, u32::try_from(self.rows.len()).unwrap_or(u32::MAX));
+        self
+    }
+
+    /// The rows among which that of a feature is.
+    fn bucket(&self, feature: u32) -> &[u8] {
+        let buckets = u32::try_from(self.starts.len().saturating_sub(1)).unwrap_or(0);
+        let at = bucket(feature, buckets);
+        let span = self.starts.get(at).zip(self.starts.get(at + 1));
+        span.and_then(|(from, to)| self.rows.get(*from as usize..*to as usize)).unwrap_or(&[])
+    }
+
+    /// The weights of a feature among some rows.
+    fn of(feature: u32, mut rest: &[u8]) -> &[[u8; 2]] {
+        while let Some((own, weights, after)) = row(rest) {
+            if own == feature {
+                return weights;
+            }
+            rest = after;
+        }
+        &[]
     }
 
     /// The probabilities of the classes.
     pub fn read(&self, features: &[u32], classes: usize, choice: Choice) -> Vec<f32> {
         let mut out = vec![0.0f32; classes];
-        for f in features {
-            let Some((from, to)) = self.index.get(f) else { continue };
-            for (c, w) in self.entries.get(*from as usize..*to as usize).unwrap_or(&[]) {
-                if let Some(s) = out.get_mut(usize::from(*c)) {
-                    *s += f32::from(*w) * self.step;
-                }
+        // All are looked up before the first is read: the looks into memory do not wait for one another.
+        let rows: Vec<&[u8]> = features.iter().map(|f| self.bucket(*f)).collect();
+        for [c, w] in features.iter().zip(rows).flat_map(|(f, rows)| Self::of(*f, rows)) {
+            if let Some(s) = out.get_mut(usize::from(*c)) {
+                *s += f32::from(w.cast_signed()) * self.step;
             }
         }
         chances(&mut out, choice);
@@ -174,50 +220,47 @@ impl Weights {
 
     /// How many weights there are.
     pub fn len(&self) -> usize {
-        self.entries.len()
+        (self.rows.len() - HEAD * self.features as usize) / 2
     }
 
     /// Whether nothing was learned.
     pub fn is_empty(&self) -> bool {
-        self.entries.is_empty()
+        self.rows.is_empty()
     }
 
     /// Appends the weights to bytes.
     pub fn write(&self, out: &mut Vec<u8>) {
         out.extend(self.step.to_le_bytes());
-        let mut features: Vec<(&u32, &(u32, u32))> = self.index.iter().collect();
-        features.sort_unstable();
-        out.extend(u32::try_from(features.len()).unwrap_or(0).to_le_bytes());
-        for (f, (from, to)) in features {
-            out.extend(f.to_le_bytes());
-            let row = self.entries.get(*from as usize..*to as usize).unwrap_or(&[]);
-            out.push(u8::try_from(row.len()).unwrap_or(u8::MAX));
-            for (c, w) in row {
-                out.push(*c);
-                out.extend(w.to_le_bytes());
-            }
-        }
+        out.extend(self.features.to_le_bytes());
+        out.extend(&self.rows);
     }
 
     /// Reads what [`Self::write`] wrote from the front of the bytes.
     pub fn take(bytes: &mut &[u8]) -> Option<Self> {
-        let mut out = Self { step: f32::from_le_bytes(four(bytes)?), ..Self::default() };
-        let n = u32::from_le_bytes(four(bytes)?) as usize;
-        if n > bytes.len() {
-            return None;
+        let (step, features) = (f32::from_le_bytes(four(bytes)?), u32::from_le_bytes(four(bytes)?));
+        let mut rest = *bytes;
+        for _ in 0..features {
+            rest = row(rest)?.2;
         }
-        out.index.reserve(n);
-        for _ in 0..n {
-            let feature = u32::from_le_bytes(four(bytes)?);
-            let (count, rest) = bytes.split_first()?;
-            let (row, rest) = rest.split_at_checked(usize::from(*count) * 2)?;
-            *bytes = rest;
-            let start = out.entries.len();
-            out.entries.extend(row.chunks_exact(2).filter_map(|p| if let [c, w] = p { Some((*c, i8::from_le_bytes([*w]))) } else { None }));
-            out.index.insert(feature, (u32::try_from(start).ok()?, u32::try_from(out.entries.len()).ok()?));
-        }
-        Some(out)
+        let rows = bytes.get(..bytes.len() - rest.len())?.to_vec();
+        *bytes = rest;
+        Some(Self { step, features, rows, starts: vec![] }.indexed())
     }
+}
+
+/// How many bytes a row has before its weights.
+const HEAD: usize = 5;
+
+/// Takes the first row off.
+fn row(bytes: &[u8]) -> Option<Row<'_>> {
+    let (&[a, b, c, d, count], rest) = bytes.split_first_chunk::<HEAD>()?;
+    let (weights, rest) = rest.split_at_checked(usize::from(count) * 2)?;
+    Some((u32::from_le_bytes([a, b, c, d]), weights.as_chunks().0, rest))
+}
+
+/// Among so many buckets that of a feature, by the first bits of its hash.
+fn bucket(feature: u32, buckets: u32) -> usize {
+    ((u64::from(feature) * u64::from(buckets)) >> 32) as usize
 }
 
 fn scores_of(weights: &[f32], row: &[usize], classes: usize) -> Vec<f32> {
