@@ -34,7 +34,7 @@ use self::knowledge::Knowledge;
 use self::learned::trust::Candidate;
 use self::learned::weigh::Taught;
 use self::model::{Model, RoleGrammar};
-use self::reading::{Reading, condition};
+use self::reading::Reading;
 use self::repair::{Repair, Settled};
 use self::text::{Kind, Token, plain_words, tokens};
 use super::{Context, Heard, Understand};
@@ -252,8 +252,7 @@ impl Embedded {
         let Some(grammar) = self.model.roles.get(&context.role) else { return vec![] };
         let extra = self.extra(context);
         let mut chart = self.chart(&tokens, &extra, context, grammar);
-        let after: Vec<Option<Vec<(u8, Term)>>> = grammar.patterns.iter().map(|p| condition(p, context)).collect();
-        let edges = chart.edges(grammar, &after);
+        let (edges, _) = chart.edges(grammar, context);
         let (path, _) = chart.best(grammar, &edges);
         let voice = self.voice(text, context, &chart).into_iter().filter(|(_, p)| *p >= 0.05).map(|(kind, p)| format!("{p:.2} by the second voice: {kind}"));
         path.iter()

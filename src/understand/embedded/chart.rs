@@ -1,21 +1,24 @@
 //! What could be said at each place: names, values, noun phrases, patterns; and the best way through all of them.
 
 mod names;
+mod run;
 mod slots;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
 use super::data::Does;
-use super::grammar::{Program, Step, sign};
+use super::grammar::{Signs, sign};
 use super::knowledge::Knowledge;
 use super::model::{Model, RoleGrammar};
 use super::phrase::{Np, Phrases};
+use super::reading::condition;
 use super::text::{Kind, Token};
 use crate::link::{Candidate, Thresholds};
 use crate::term::{Name, Term};
+use crate::understand::Context;
+use run::Ways;
 
 /// A stretch of words that may name something.
 #[derive(Clone, Debug)]
@@ -60,8 +63,8 @@ pub struct Edge {
     pub score: f32,
 }
 
-/// Where a program ends, with its score and what fills its slots.
-pub type Ending = (usize, f32, Vec<(u8, Bind)>);
+/// What the conditions of patterns bind, by pattern; nothing for one that has none.
+pub type Bound = FxHashMap<usize, Vec<(u8, Term)>>;
 
 /// What fills a slot: where it ends, its score and the value.
 type Filling = (usize, f32, Bind);
@@ -97,13 +100,15 @@ pub struct Chart<'a> {
     known_words: &'a rustc_hash::FxHashSet<u32>,
     role_mask: u64,
     present: u64,
-    signs: Vec<(u64, u64)>,
+    signs: Vec<(Signs, Signs)>,
     /// The signs of all words from a token on.
-    rest: Vec<u64>,
+    rest: Vec<Signs>,
     /// Where classes end, as far as it was asked for.
     classes: FxHashMap<(u16, usize), Arc<[(usize, f32)]>>,
     /// What fills a slot for names of some sorts at a token, as far as it was asked for.
     named: FxHashMap<(u64, bool, usize), Arc<[Filling]>>,
+    /// The memory of programs that ran.
+    spare: Vec<Ways>,
 }
 
 const EDGE_COST: f32 = 0.5;
@@ -113,8 +118,6 @@ const COMMA_COST: f32 = 0.7;
 const FILLER_COST: f32 = 0.05;
 /// Articles and the like within a pattern that does not have them.
 const LIGHT_COST: f32 = 0.3;
-/// How many words a gap may hold.
-const GAP: usize = 8;
 
 impl<'a> Chart<'a> {
     /// Finds names, values and noun phrases.
@@ -146,6 +149,7 @@ impl<'a> Chart<'a> {
             rest: vec![],
             classes: FxHashMap::default(),
             named: FxHashMap::default(),
+            spare: vec![],
         };
         chart.find_signs();
         chart.find_values();
@@ -256,13 +260,13 @@ impl<'a> Chart<'a> {
     }
 
     /// The signs of the words that a program at a token may read next, over what it may skip.
-    fn signs_at(&self, at: usize, strict: bool) -> u64 {
+    fn signs_at(&self, at: usize, strict: bool) -> Signs {
         let (own, over) = self.signs.get(at).copied().unwrap_or((0, 0));
         if strict { own } else { over }
     }
 
     fn find_signs(&mut self) {
-        let own: Vec<u64> = self.tokens.iter().map(|t| t.readings().fold(0, |a, r| a | sign(r.0))).collect();
+        let own: Vec<Signs> = self.tokens.iter().map(|t| t.readings().fold(0, |a, r| a | sign(r.0))).collect();
         self.rest.clone_from(&own);
         for at in (1..own.len()).rev() {
             let after = self.rest.get(at).copied().unwrap_or(0);
@@ -284,202 +288,41 @@ impl<'a> Chart<'a> {
             .collect();
     }
 
-    /// Where a class that begins at a token may end, with scores.
-    pub fn class_ends(&mut self, class: u16, at: usize) -> Arc<[(usize, f32)]> {
-        if let Some(known) = self.classes.get(&(class, at)) {
-            return known.clone();
-        }
-        let model = self.model;
-        let ends: Vec<(usize, f32)> = model.classes.get(usize::from(class)).map_or(vec![], |p| self.run(p, at).into_iter().map(|(e, s, _)| (e, s)).collect());
-        let mut best: BTreeMap<usize, f32> = BTreeMap::new();
-        for (e, s) in ends {
-            let b = best.entry(e).or_insert(f32::MIN);
-            *b = b.max(s);
-        }
-        let ends: Arc<[(usize, f32)]> = best.into_iter().collect();
-        self.classes.insert((class, at), ends.clone());
-        ends
-    }
-
-    /// Runs a program from a token; ends with scores and bindings.
-    pub fn run(&mut self, program: &Program, start: usize) -> Vec<Ending> {
-        let mut out: Vec<Ending> = vec![];
-        let rest = self.rest.get(start).copied().unwrap_or(0);
-        if program.must.iter().any(|m| m & rest == 0) {
-            return out;
-        }
-        let mut stack: Vec<Thread> = vec![Thread { pc: 0, at: start, score: 0.0, binds: vec![], listing: false }];
-        let mut budget = 6000u32;
-        // The best score with which each step was reached at each token: a worse way there is not followed.
-        let mut reached: FxHashMap<(usize, usize, bool), f32> = FxHashMap::default();
-        while let Some(t) = stack.pop() {
-            budget = budget.saturating_sub(1);
-            if budget == 0 {
-                break;
-            }
-            if !t.binds.is_empty() {
-                match reached.entry((t.pc, t.at, t.listing)) {
-                    std::collections::hash_map::Entry::Occupied(mut e) => {
-                        if *e.get() >= t.score {
-                            continue;
-                        }
-                        e.insert(t.score);
-                    }
-                    std::collections::hash_map::Entry::Vacant(e) => {
-                        e.insert(t.score);
-                    }
-                }
-            }
-            match program.steps.get(t.pc) {
-                None => {}
-                Some(Step::Accept) => match out.iter_mut().find(|o| o.0 == t.at) {
-                    Some(o) if o.1 >= t.score => {}
-                    Some(o) => *o = (t.at, t.score, t.binds),
-                    None => out.push((t.at, t.score, t.binds)),
-                },
-                Some(Step::Jump(to)) => stack.push(Thread { pc: usize::from(*to), ..t }),
-                Some(Step::Split(a, b)) => {
-                    let here = self.signs_at(t.at, t.at == start || t.listing);
-                    let (a, b) = (usize::from(*a), usize::from(*b));
-                    let may = |pc: usize| program.next.get(pc).is_none_or(|n| n & here != 0 || *n == u64::MAX);
-                    match (may(a), may(b)) {
-                        (true, true) => {
-                            stack.push(Thread { pc: b, ..t.clone() });
-                            stack.push(Thread { pc: a, ..t });
-                        }
-                        (true, false) => stack.push(Thread { pc: a, ..t }),
-                        (false, true) => stack.push(Thread { pc: b, ..t }),
-                        (false, false) => {}
-                    }
-                }
-                Some(Step::Gap) => {
-                    let mut cost = 0.0;
-                    for at in t.at..=t.at + GAP {
-                        stack.push(Thread { pc: t.pc + 1, at, score: t.score - cost, ..t.clone() });
-                        let Some(c) = self.gap_cost(at) else { break };
-                        cost += c;
-                    }
-                }
-                Some(step) => {
-                    let mut at = t.at;
-                    let mut cost = 0.0;
-                    loop {
-                        self.consume(program, step, &t, at, t.score - cost, &mut stack);
-                        if t.listing || t.at == start || at > t.at + 3 {
-                            break;
-                        }
-                        match self.skippable(at) {
-                            Some(c) => {
-                                at += 1;
-                                cost += c;
-                            }
-                            None => break,
-                        }
-                    }
-                }
-            }
-        }
-        out
-    }
-
-    /// Goes on behind what a step reads at a token.
-    fn consume(&mut self, program: &Program, step: &Step, t: &Thread, at: usize, score: f32, stack: &mut Vec<Thread>) {
-        let signs = program.next.get(t.pc + 1).copied().unwrap_or(u64::MAX);
-        match step {
-            Step::Word(w) => {
-                if let Some(c) = self.tokens.get(at).and_then(|k| k.is(*w)) {
-                    let value = self.word_value(at) * c;
-                    if signs != u64::MAX && signs & self.signs_at(at + 1, false) == 0 {
-                        return;
-                    }
-                    stack.push(Thread { pc: t.pc + 1, at: at + 1, score: score + value, ..t.clone() });
-                }
-            }
-            Step::Class(c) => {
-                for (end, s) in self.class_ends(*c, at).iter() {
-                    if signs == u64::MAX || signs & self.signs_at(*end, false) != 0 {
-                        stack.push(Thread { pc: t.pc + 1, at: *end, score: score + s, ..t.clone() });
-                    }
-                }
-            }
-            Step::Slot { var, fill, list } => {
-                for (end, s, bind) in self.fills(fill, at).iter() {
-                    let (end, goes_on) = (*end, signs == u64::MAX || signs & self.signs_at(*end, false) != 0);
-                    if !goes_on && !*list {
-                        continue;
-                    }
-                    let mut binds = Vec::with_capacity(t.binds.len() + 2);
-                    binds.extend_from_slice(&t.binds);
-                    binds.push((*var, bind.clone()));
-                    let next = Thread { pc: t.pc + 1, at: end, score: score + s, binds, listing: false };
-                    if *list && next.binds.len() < 12 {
-                        for (after, worth) in self.separators(end) {
-                            stack.push(Thread { pc: t.pc, at: after, score: next.score + worth, listing: true, ..next.clone() });
-                        }
-                    }
-                    if goes_on {
-                        stack.push(next);
-                    }
-                }
-            }
-            _ => {}
-        }
-    }
-
-    /// Places where a further member of a list may begin.
-    fn separators(&self, at: usize) -> Vec<(usize, f32)> {
+    /// All pattern readings, and what the conditions of their patterns bind.
+    pub fn edges(&mut self, grammar: &RoleGrammar, context: &Context) -> (Vec<Edge>, Bound) {
         let mut out = vec![];
-        let mut i = at;
-        let mut worth = 0.0;
-        if self.tokens.get(i).is_some_and(|t| t.punct() == Some(',')) {
-            i += 1;
-            out.push((i, worth));
-        }
-        while self.tokens.get(i).is_some_and(|t| self.model.fillers.contains(&t.id)) {
-            i += 1;
-        }
-        if self.tokens.get(i).is_some_and(|t| self.model.phrase.has("list", t.id)) {
-            i += 1;
-            worth += 0.5;
-            out.push((i, worth));
-            while self.tokens.get(i).is_some_and(|t| self.model.fillers.contains(&t.id) || t.punct() == Some(',')) {
-                i += 1;
-                out.push((i, worth));
-            }
-        }
-        out
-    }
-
-    /// All pattern readings. `after` holds, for each pattern, the bindings of its condition, `None` if it does not hold.
-    pub fn edges(&mut self, grammar: &RoleGrammar, after: &[Option<Vec<(u8, Term)>>]) -> Vec<Edge> {
-        let mut out = vec![];
+        // A condition is looked at when its pattern is first tried, as most are not.
+        let mut conditions: FxHashMap<u16, Option<Vec<(u8, Term)>>> = FxHashMap::default();
         for at in 0..self.tokens.len() {
-            let mut tried: Vec<u16> = vec![];
-            if let Some(t) = self.tokens.get(at) {
-                for (w, _) in t.readings() {
-                    tried.extend(grammar.by_word.get(&w).into_iter().flatten());
+            for p in self.tried(grammar, at) {
+                let Some(pattern) = grammar.patterns.get(usize::from(p)) else { continue };
+                let conditional = pattern.after.is_some() || pattern.needs_line;
+                if conditional && conditions.entry(p).or_insert_with(|| condition(pattern, context)).is_none() {
+                    continue;
                 }
-                let slot = self.phrases_at.get(at).is_some_and(|p| !p.is_empty())
-                    || self.values_at.get(at).is_some_and(|v| !v.is_empty())
-                    || matches!(t.kind, Kind::Number { .. })
-                    || t.kind == Kind::Word;
-                if slot {
-                    tried.extend(&grammar.any);
-                }
-            }
-            tried.sort_unstable();
-            tried.dedup();
-            for p in tried {
-                let p = usize::from(p);
-                let (Some(pattern), Some(Some(_))) = (grammar.patterns.get(p), after.get(p)) else { continue };
-                let context = if pattern.after.is_some() { 0.35 } else { 0.0 };
+                let preferred = if pattern.after.is_some() { 0.35 } else { 0.0 };
                 for (end, score, binds) in self.run(&pattern.program, at) {
                     if end > at && (!pattern.alone || self.is_all(at, end)) && (!pattern.clause || self.is_clause(at, end)) {
-                        out.push(Edge { start: at, end, pattern: p, binds, score: score + PREFERENCE * (pattern.weight + context) - EDGE_COST });
+                        let score = score + PREFERENCE * (pattern.weight + preferred) - EDGE_COST;
+                        out.push(Edge { start: at, end, pattern: usize::from(p), binds, score });
                     }
                 }
             }
         }
+        (out, conditions.into_iter().filter_map(|(p, binds)| Some((usize::from(p), binds?))).collect())
+    }
+
+    /// The patterns that may begin at a token, in their order: those of its words, and those that begin with a slot.
+    fn tried(&self, grammar: &RoleGrammar, at: usize) -> Vec<u16> {
+        let (Some(t), Some(rest)) = (self.tokens.get(at), self.rest.get(at)) else { return vec![] };
+        let slot = self.phrases_at.get(at).is_some_and(|p| !p.is_empty())
+            || self.values_at.get(at).is_some_and(|v| !v.is_empty())
+            || matches!(t.kind, Kind::Number { .. } | Kind::Word);
+        let by_word = t.readings().filter_map(|(w, _)| grammar.by_word.get(&w)).flatten();
+        let may = |p: &&u16| grammar.needs.get(usize::from(**p)).is_none_or(|signs| signs.iter().all(|s| s & rest != 0 || *s == Signs::MAX));
+        let mut out: Vec<u16> = by_word.chain(grammar.any.iter().filter(|_| slot)).filter(may).copied().collect();
+        out.sort_unstable();
+        out.dedup();
         out
     }
 
@@ -569,13 +412,4 @@ impl<'a> Chart<'a> {
         path.reverse();
         (path, best.get(n).map_or(0.0, |b| b.0))
     }
-}
-
-#[derive(Clone)]
-struct Thread {
-    pc: usize,
-    at: usize,
-    score: f32,
-    binds: Vec<(u8, Bind)>,
-    listing: bool,
 }

@@ -71,29 +71,32 @@ pub struct Program {
     /// Its steps.
     pub steps: Vec<Step>,
     /// For each step the signs of the words that may come next there, all signs if anything may; see [`sign`].
-    pub next: Vec<u64>,
+    pub next: Vec<Signs>,
     /// Signs of which one each must come somewhere, whichever way is taken.
-    pub must: Vec<u64>,
+    pub must: Vec<Signs>,
 }
 
-/// A word's sign: one of 64 bits, so that most ways on are ruled out by one look at the next word.
-pub fn sign(word: u32) -> u64 {
-    1 << (word.wrapping_mul(0x9E37_79B9) >> 26)
+/// The signs of words, a bit each: of some words two share one, so that what rules a word out by it is right.
+pub type Signs = u128;
+
+/// A word's sign, so that most ways on are ruled out by one look at the next word.
+pub fn sign(word: u32) -> Signs {
+    1 << (word.wrapping_mul(0x9E37_79B9) >> 25)
 }
 
 impl Program {
     /// Fills [`Program::next`] and [`Program::must`]; steps only ever lead forward, so one pass from the end is enough.
     pub fn look_ahead(&mut self, class_firsts: &dyn Fn(u16) -> Firsts) {
-        let mut next = vec![u64::MAX; self.steps.len()];
+        let mut next = vec![Signs::MAX; self.steps.len()];
         for pc in (0..self.steps.len()).rev() {
-            let at = |i: usize| next.get(i).copied().unwrap_or(u64::MAX);
+            let at = |i: usize| next.get(i).copied().unwrap_or(Signs::MAX);
             let signs = match self.steps.get(pc) {
                 Some(Step::Word(w)) => sign(*w),
                 Some(Step::Class(c)) => {
                     let first = class_firsts(*c);
                     let own = first.words.iter().fold(0, |a, w| a | sign(*w));
                     if first.any {
-                        u64::MAX
+                        Signs::MAX
                     } else if first.empty {
                         own | at(pc + 1)
                     } else {
@@ -102,7 +105,7 @@ impl Program {
                 }
                 Some(Step::Split(a, b)) => at(usize::from(*a)) | at(usize::from(*b)),
                 Some(Step::Jump(a)) => at(usize::from(*a)),
-                _ => u64::MAX,
+                _ => Signs::MAX,
             };
             if let Some(slot) = next.get_mut(pc) {
                 *slot = signs;
@@ -111,7 +114,7 @@ impl Program {
         // A step that no other leads past stands on every way.
         let (mut far, mut must) = (0, vec![]);
         for (pc, step) in self.steps.iter().enumerate() {
-            must.extend(next.get(pc).filter(|n| far <= pc && **n != u64::MAX));
+            must.extend(next.get(pc).filter(|n| far <= pc && **n != Signs::MAX));
             far = far.max(match step {
                 Step::Split(a, b) => usize::from(*a.max(b)),
                 Step::Jump(to) => usize::from(*to),
@@ -121,6 +124,13 @@ impl Program {
         }
         must.dedup();
         (self.next, self.must) = (next, must);
+    }
+
+    /// Those of [`Program::must`] that rule out most, then all signs.
+    pub fn narrowest(&self) -> [Signs; 4] {
+        let mut must = self.must.clone();
+        must.sort_by_key(|signs| signs.count_ones());
+        std::array::from_fn(|i| must.get(i).copied().unwrap_or(Signs::MAX))
     }
 }
 

@@ -1,5 +1,7 @@
 //! What the facts say to the translator: names, how they are related, and their numbers.
 
+use std::sync::Arc;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::model::Model;
@@ -22,6 +24,8 @@ pub struct Knowledge {
     pub amounts: FxHashMap<(Name, Name), i64>,
     /// Facts of one or two arguments: predicate and first argument to the second ones.
     pub pairs: FxHashMap<(Name, Name), Vec<Name>>,
+    /// Groups with their members.
+    pub members: Arc<[(Name, Name)]>,
 }
 
 impl Knowledge {
@@ -90,6 +94,10 @@ pub fn knowledge<'a>(model: &Model, mut words: Words, facts: impl Iterator<Item 
                 }
             }
         }
+    }
+    if let Some(group) = model.lines.as_ref().map(|l| l.config.group.as_str()) {
+        let groups = k.pairs.iter().filter(|((predicate, _), _)| **predicate == *group);
+        k.members = groups.flat_map(|((_, group), members)| members.iter().map(|m| (group.clone(), m.clone()))).collect();
     }
     k.words = words;
     k

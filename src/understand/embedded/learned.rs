@@ -131,9 +131,9 @@ impl RoleModel {
     }
 
     /// How likely each kind of act is, to the second voice: from the words with their names masked, whatever else was read in them.
-    pub fn voice(&self, chart: &Chart<'_>, mentions: &[Mention], context: &Context) -> BTreeMap<&str, f32> {
+    pub fn voice(&self, chart: &Chart<'_>, mentions: &[Mention], context: &Context) -> BTreeMap<String, f32> {
         let chances = self.kind.read(&UtteranceView::new(chart, mentions, context).whole(&[]), self.kinds.len(), Choice::Any);
-        self.kinds.iter().map(String::as_str).zip(chances).collect()
+        self.kinds.iter().cloned().zip(chances).collect()
     }
 
     /// The logarithm of the guess's probability, and that of a given labelling. A label never seen counts as improbable.

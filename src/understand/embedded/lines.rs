@@ -2,6 +2,8 @@
 
 mod composed;
 
+use std::sync::Arc;
+
 use super::knowledge::Knowledge;
 use super::model::Model;
 use crate::term::{Atom, Name, Term};
@@ -51,7 +53,7 @@ pub struct Ledger {
     sequence: Vec<usize>,
     made_with: String,
     /// Groups with their members.
-    members: Vec<(Name, Name)>,
+    members: Arc<[(Name, Name)]>,
 }
 
 impl Ledger {
@@ -98,8 +100,7 @@ impl Ledger {
         ledger.group.clone_from(&config.group);
         ledger.kind.clone_from(&config.kind);
         ledger.made_with.clone_from(&config.made_with);
-        let group: Name = config.group.as_str().into();
-        ledger.members = knowledge.pairs.iter().filter(|(k, _)| k.0 == group).flat_map(|(k, v)| v.iter().map(move |m| (k.1.clone(), m.clone()))).collect();
+        ledger.members = knowledge.members.clone();
         for line in context.view.lines() {
             let item = line.item.clone();
             let at = ledger.lines.len();

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::data::Does;
-use super::grammar::Program;
+use super::grammar::{Program, Signs};
 use super::numbers::NumberWords;
 use super::relative::Sets;
 use super::template::Template;
@@ -85,6 +85,8 @@ pub struct RoleGrammar {
     pub by_word: FxHashMap<u32, Vec<u16>>,
     /// Patterns that start with a slot.
     pub any: Vec<u16>,
+    /// For each pattern the narrowest of [`Program::must`], together, so that most patterns are ruled out before they are looked at.
+    pub needs: Vec<[Signs; 4]>,
     /// Sort bits of the names that the role speaks of.
     pub names: u64,
     /// All words that patterns hold.

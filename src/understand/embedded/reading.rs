@@ -58,8 +58,7 @@ impl Embedded {
     /// that nothing is guessed over gaps.
     fn read_chart(&self, chart: &mut Chart<'_>, context: &Context, grammar: &RoleGrammar, told: Option<(Vec<Range<usize>>, usize)>) -> Reading {
         let tokens = chart.tokens;
-        let after: Vec<Option<Vec<(u8, Term)>>> = grammar.patterns.iter().map(|p| condition(p, context)).collect();
-        let mut edges = chart.edges(grammar, &after);
+        let (mut edges, after) = chart.edges(grammar, context);
         if let Some((stands, from)) = told {
             let answers = |e: &Edge| grammar.patterns.get(e.pattern).is_some_and(|p| !p.loose || p.after.is_some());
             edges.retain(|e| if e.start < from { stands.contains(&(e.start..e.end)) } else { answers(e) });

@@ -10,7 +10,7 @@ mod take;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::chart::{Bind, Chart, Edge};
+use super::chart::{Bind, Bound, Chart, Edge};
 use super::data::Does;
 use super::lines::{Ledger, Target};
 use super::model::{Phrasing, RoleGrammar};
@@ -159,11 +159,11 @@ impl<'c, 'a> Resolver<'c, 'a> {
     }
 
     /// Works through a path.
-    pub fn run(&mut self, edges: &[Edge], path: &[usize], after: &[Option<Vec<(u8, Term)>>]) {
+    pub fn run(&mut self, edges: &[Edge], path: &[usize], after: &Bound) {
         let steps: Vec<&Edge> = path.iter().filter_map(|i| edges.get(*i)).collect();
         for (i, edge) in steps.iter().enumerate() {
             let Some(pattern) = self.grammar.patterns.get(edge.pattern) else { continue };
-            let bound = after.get(edge.pattern).and_then(|a| a.as_deref()).unwrap_or(&[]);
+            let bound = after.get(&edge.pattern).map_or(&[][..], |a| a);
             let before = self.traces();
             // "No tomatoes, wait, no lettuce": the word that corrects may belong to the reading.
             let own = usize::from(self.chart.is_word("corrects", edge.start) && !self.chart.is_word("negation", edge.start));

@@ -8,7 +8,7 @@ use super::mentions::{Kind, Mention};
 use crate::ontology::Arg;
 use crate::term::{Name, Term};
 use crate::understand::Context;
-use crate::understand::embedded::chart::{Bind, Chart, Edge};
+use crate::understand::embedded::chart::{Bind, Bound, Chart, Edge};
 use crate::understand::embedded::grammar::Program;
 use crate::understand::embedded::model::{Model, Phrasing, RoleGrammar};
 use crate::understand::embedded::template::{Slot, Template, parse_templates};
@@ -148,8 +148,8 @@ fn push(grammar: &mut RoleGrammar, means: Vec<Template>, say: &str) {
 pub struct Decoded {
     /// The edges.
     pub edges: Vec<Edge>,
-    /// For each pattern of the grammar its bindings.
-    pub after: Vec<Option<Vec<(u8, Term)>>>,
+    /// What the context binds of their patterns.
+    pub after: Bound,
     /// Mentions that no edge could be made of.
     pub lost: usize,
 }
@@ -185,7 +185,6 @@ fn bind_phrase(m: &Mention) -> Option<Bind> {
 /// Makes edges of labels: `labels` by number for each mention, `acts` by number.
 pub fn decode(
     chart: &Chart<'_>,
-    grammar: &RoleGrammar,
     patterns: &Patterns,
     learned: &RoleModel,
     mentions: &[Mention],
@@ -193,7 +192,7 @@ pub fn decode(
     acts: &[usize],
     context: &Context,
 ) -> Decoded {
-    let mut out = Decoded { edges: vec![], after: vec![Some(vec![]); grammar.patterns.len()], lost: 0 };
+    let mut out = Decoded { edges: vec![], after: Bound::default(), lost: 0 };
     let name = |m: usize| labels.get(m).and_then(|l| learned.labels.get(*l)).map_or(NONE, |l| l.as_str());
     let meaning = |m: usize| labels.get(m).and_then(|l| patterns.labels.get(*l)).and_then(Option::as_ref);
     let marks = |a: usize, b: usize| chart.tokens.get(a.min(b)..a.max(b)).into_iter().flatten().filter(|t| t.punct().is_some()).count();
@@ -280,9 +279,7 @@ pub fn decode(
         }
         if meaning_of.known {
             let known = context.last_actions.iter().rev().flat_map(|a| a.args.iter().rev()).find(|t| matches!(t, Term::Str(_)));
-            if let (Some(t), Some(slot)) = (known, out.after.get_mut(pattern)) {
-                *slot = Some(vec![(KNOWN, t.clone())]);
-            }
+            out.after.extend(known.map(|t| (pattern, vec![(KNOWN, t.clone())])));
         }
         if let Some((last, others)) = said_of.split_last() {
             for host in others {
@@ -301,9 +298,7 @@ pub fn decode(
         let pattern = m.pattern + 1;
         if m.known {
             let known = context.last_actions.iter().rev().flat_map(|a| a.args.iter().rev()).find(|t| matches!(t, Term::Str(_)));
-            if let (Some(t), Some(slot)) = (known, out.after.get_mut(pattern)) {
-                *slot = Some(vec![(KNOWN, t.clone())]);
-            }
+            out.after.extend(known.map(|t| (pattern, vec![(KNOWN, t.clone())])));
         }
         out.edges.push(Edge { start: 0, end: chart.tokens.len(), pattern, binds: vec![], score: 0.0 });
     }

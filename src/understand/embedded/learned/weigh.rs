@@ -73,7 +73,7 @@ impl Embedded {
         let learned = self.learned.as_ref().filter(|_| !self.without.contains(&Part::Voice));
         let Some(model) = learned.and_then(|t| t.model.roles.get(&context.role)) else { return BTreeMap::new() };
         let said = mentions(chart, &fresh(chart, text));
-        model.voice(chart, &said, context).into_iter().map(|(k, p)| (k.to_owned(), p)).collect()
+        model.voice(chart, &said, context)
     }
 
     /// The readings of an utterance: that of the patterns, and that of what was learned where it has one.
@@ -196,7 +196,7 @@ fn resolve(
     acts: &[usize],
     context: &Context,
 ) -> (Second, usize) {
-    let decoded = decode(chart, grammar, patterns, model, said, labels, acts, context);
+    let decoded = decode(chart, patterns, model, said, labels, acts, context);
     let path: Vec<usize> = (0..decoded.edges.len()).collect();
     let mut resolver = Resolver::new(chart, grammar, context);
     resolver.looks_ahead = false;

@@ -291,6 +291,7 @@ impl Build<'_> {
             }
             for (i, p) in grammar.patterns.iter_mut().enumerate() {
                 p.program.look_ahead(&|c| class_firsts.get(usize::from(c)).cloned().unwrap_or_default());
+                grammar.needs.push(p.program.narrowest());
                 let Ok(i) = u16::try_from(i) else { break };
                 let f = firsts(&p.program, &|c| class_firsts.get(usize::from(c)).cloned().unwrap_or_default());
                 for w in f.words {
