@@ -39,7 +39,7 @@ pub fn stem(word: &str) -> String {
     if n > 4 && word.ends_with("ies") {
         return format!("{}y", cut(3));
     }
-    if n > 4 && ["oes", "ches", "shes", "sses", "xes", "zes"].iter().any(|e| word.ends_with(e)) {
+    if n > 4 && ["oes", "ches", "shes", "sses", "xes", "zzes"].iter().any(|e| word.ends_with(e)) {
         return cut(2).to_owned();
     }
     cut(1).to_owned()

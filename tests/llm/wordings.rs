@@ -118,6 +118,7 @@ fn lies_are_refused() {
         ("lies-sixteen-kept", 7),
         ("lies-seventeen-source", 3),
         ("lies-seventeen-kept", 6),
+        ("lies-eighteen-source", 0),
         ("lies-fresh", 1),
     ]);
 }
@@ -154,6 +155,9 @@ fn honest_wordings_pass() {
         ("honest-twentyfour", 20),
         ("honest-twentyfive", 27),
         ("honest-twentysix", 32),
+        ("honest-twentyseven", 20),
+        ("honest-twentyeight", 34),
+        ("honest-twentynine", 12),
         ("honest-fresh", 10),
     ]);
 }

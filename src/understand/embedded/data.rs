@@ -127,11 +127,28 @@ pub struct Lines {
     /// Operations on what an item is made with, as taking away is: `beans` are the black beans of what has no others.
     #[serde(default)]
     pub on_made_with: Vec<String>,
+    /// What an item has only in place of another part: "a crunchwrap with sausage", of one that comes with bacon.
+    #[serde(default)]
+    pub in_place: Option<InPlace>,
     /// Fact `category(ITEM, KIND)`, for `the taco`.
     pub kind: String,
     /// Attributes that stand before or after a name: sort to the template of the change; `$x` is the item, `$v` the value.
     #[serde(default)]
     pub attributes: BTreeMap<String, Attribute>,
+}
+
+/// How a part that stands in for another is put on.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct InPlace {
+    /// Fact `replaceable_ingredient(ITEM, OLD, NEW)`.
+    pub fact: String,
+    /// The operation that puts on what needs no other's place, `add`, and the fact `available_topping(ITEM, PART)` of what it is done with.
+    pub puts: String,
+    pub free: String,
+    /// The operation on the two, `change`, and what holds them, `swap(OLD, NEW)`.
+    pub change: String,
+    pub pair: String,
 }
 
 /// An attribute of an item.

@@ -142,7 +142,7 @@ impl Embedded {
             match verdict {
                 Verdict::Do => kept.push((act, words)),
                 // What one phrase says of things that are ordered is done whole: "the same again".
-                Verdict::Ask if self.is_of_lines(&act) && done.contains(&words) => kept.push((act, words)),
+                Verdict::Ask | Verdict::Drop if self.is_of_lines(&act) && done.contains(&words) => kept.push((act, words)),
                 Verdict::Ask if !heard.asks.contains(&act) => heard.asks.push(act),
                 Verdict::Ask | Verdict::Drop => {}
             }

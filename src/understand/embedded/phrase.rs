@@ -221,6 +221,11 @@ impl Phrases<'_, '_> {
             }
             self.counted(next, i, out);
         }
+        // "Can I get to soft tacos", as a recogniser writes it.
+        let several = |from: usize| self.chart.names_at.get(from).into_iter().flatten().filter_map(|e| self.chart.names.get(*e)).any(|e| e.plural);
+        if self.is("sounds_two", at) && several(at + 1) && at.checked_sub(1).is_none_or(|before| self.is("counted_behind", before)) {
+            self.attributes(Np { count: Some(2), extra_score: np.extra_score + 0.9, ..np.clone() }, at + 1, out);
+        }
         self.attributes(np, at, out);
     }
 

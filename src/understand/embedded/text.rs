@@ -275,6 +275,7 @@ pub fn tokens(text: &str, words: &Words, respell: &Respell, is_name_word: &dyn F
             let w = if words.id(&w) == UNKNOWN { shortened(&w, words).unwrap_or(w) } else { w };
             // "Guacs back".
             let single = w.strip_suffix('s').filter(|one| one.len() > 3 && words.id(&w) == UNKNOWN && is_name_word(words.id(one))).map(str::to_owned);
+            let plural = single.is_some();
             let w = single.unwrap_or(w);
             if let Some(previous) = out.last_mut()
                 && previous.kind == Kind::Word
@@ -304,7 +305,7 @@ pub fn tokens(text: &str, words: &Words, respell: &Respell, is_name_word: &dyn F
                 continue;
             }
             let alts = if id == UNKNOWN { words.nearest(&w) } else { vec![] };
-            out.push(Token { plural: is_plural(&w), text: w, id, alts, range: range.clone(), kind: Kind::Word });
+            out.push(Token { plural: plural || is_plural(&w), text: w, id, alts, range: range.clone(), kind: Kind::Word });
         }
     }
     (out, cut)

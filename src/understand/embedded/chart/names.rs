@@ -1,6 +1,9 @@
 //! Which names, values and noun phrases may stand where in a chart.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::term::Name;
+use crate::text::stem;
 
 use super::{Candidate, Chart, Kind, NameEdge, Phrases, Thresholds, Token};
 
@@ -138,6 +141,9 @@ impl Chart<'_> {
             if bridged || measured {
                 scores.retain(|_, s| *s >= 0.93 && !(bridged && exact_before));
             }
+            if end == at + 1 && first.plural {
+                self.all_called(&first.text, &mut scores);
+            }
             if !scores.is_empty() {
                 let mut candidates: Vec<Candidate> = scores.into_iter().map(|(name, score)| Candidate { name, score }).collect();
                 candidates.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.name.cmp(&b.name)));
@@ -176,6 +182,24 @@ impl Chart<'_> {
             bridged |= over_with;
             alive = grown;
             end = next + 1;
+        }
+    }
+
+    /// "The freezes" are all that is called a freeze: not what has one in it, nor the choice of one.
+    fn all_called(&self, word: &str, scores: &mut BTreeMap<usize, f32>) {
+        let names = &self.knowledge.names;
+        let group = self.model.lines.as_ref().map_or("", |l| &l.config.group);
+        let called = |name: &Name| name.split_whitespace().next_back().is_some_and(|last| stem(&last.to_lowercase()) == stem(word));
+        let choices = |id: usize| names.name(id).map_or(&[][..], |n| self.knowledge.second(group, n));
+        if scores.iter().any(|(id, s)| *s >= 0.93 && choices(*id).is_empty()) {
+            return;
+        }
+        let of_groups = scores.keys().flat_map(|id| choices(*id)).filter_map(|n| names.find(n));
+        let all: BTreeSet<usize> =
+            scores.keys().copied().chain(of_groups).filter(|id| choices(*id).is_empty() && names.name(*id).is_some_and(called)).collect();
+        if all.len() > 1 {
+            let score = scores.values().copied().fold(0.0, f32::max).min(0.9);
+            *scores = all.into_iter().map(|id| (id, score)).collect();
         }
     }
 

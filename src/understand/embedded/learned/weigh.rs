@@ -136,6 +136,12 @@ impl Embedded {
             return None;
         }
         let said_so: Vec<&Atom> = second.out.iter().map(|o| &o.0).collect();
+        // "The same again": labels know the thing, not what was copied of it.
+        let of_phrase = |words: &Vec<Range<usize>>| heard.predicates.iter().zip(&heard.words).any(|(a, w)| w == words && said_so.contains(&a));
+        let mut missing = heard.predicates.iter().zip(&heard.words).filter(|(a, _)| !said_so.contains(a)).peekable();
+        if missing.peek().is_some() && missing.all(|(_, words)| of_phrase(words)) && said_so.iter().all(|a| heard.predicates.contains(a)) {
+            return None;
+        }
         let doubts = doubts(heard, &said_so, lost);
         let mut out = Heard { by: heard.by, confidence: f64::from(second.name_score * exp(ours / 2.0)).clamp(0.0, 1.0), ..Heard::default() };
         out.unsure = second.unsure;

@@ -198,7 +198,9 @@ impl Resolver<'_, '_> {
                 if let Some(old) = self.entries.last().and_then(taken).filter(|old| self.ledger.shares_place(old, &name)) {
                     return self.swap(&old, &name, Some(np), 1, edge, pattern.weak);
                 }
-                if let Some(n) = np.count.filter(|_| self.says_again(&name, edge)) {
+                let revised =
+                    || edge.end == np.end && self.chart.is_word("revises", np.end) && self.chart.tokens.get(np.end + 1).is_none_or(|t| t.punct().is_some());
+                if let Some(n) = np.count.filter(|_| self.says_again(&name, edge) || self.entries.is_empty() && revised() && self.counts_anew(np, &name)) {
                     return self.set_number(name, n, edge, pattern.weak);
                 }
                 // What comes with it by itself is there.
@@ -248,7 +250,13 @@ impl Resolver<'_, '_> {
         }
     }
 
-    fn set_number(&mut self, item: Name, n: i64, edge: &Edge, weak: u8) {
+    /// Whether as many are said of what was just told as are not there.
+    pub(super) fn counts_anew(&self, np: &Np, name: &Name) -> bool {
+        let there = self.ledger.number_of(name) as i64;
+        there > 0 && np.count.is_some_and(|n| n != there) && self.spoken_of().any(|s| s == name)
+    }
+
+    pub(super) fn set_number(&mut self, item: Name, n: i64, edge: &Edge, weak: u8) {
         let quantity = self.chart.model.lines.as_ref().map_or("", |l| l.config.quantity.as_str());
         self.push(What::Atom(Atom { name: quantity.into(), args: vec![Term::Str(item), Term::Int(to_i32(n))] }), edge, weak);
     }
@@ -345,6 +353,12 @@ impl Resolver<'_, '_> {
                 self.new_line(item, np.count.unwrap_or(1), &np.attributes, edge, pattern.weak);
             }
             return;
+        }
+        // "Crunchy tacos, both of them", of a combo that one was just put into.
+        let again = self.filled.zip(self.topic.clone()).filter(|(combo, name)| !changes_next && self.ledger.slot_for(*combo, name).is_some());
+        if let (Some((combo, name)), Which::Both | Which::All) = (again, np.which) {
+            let all = Np { count: None, ..np.clone() };
+            return self.fill_all(combo, &name, &all, edge, pattern.weak);
         }
         // "Two meals, both with milk".
         let composed = self.ledger.open_combo().is_some_and(|c| self.ledger.count(c) > 1);

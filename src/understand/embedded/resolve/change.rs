@@ -55,7 +55,7 @@ impl Resolver<'_, '_> {
                 let item = self.current_item(parts);
                 // "Make them …" is said of several.
                 let plural = |i: &Name| self.ledger.number_of(i) > 1 && parts.iter().all(|p| self.chart.knowledge.relates(i, p));
-                let single = np.head == Head::Pronoun(true) && np.which == Which::Unsaid && np.count.is_none();
+                let single = np.which == Which::Unsaid && (np.part || np.head == Head::Pronoun(true) && np.count.is_none());
                 let lone = self.focus.is_none() && self.topic.is_none() && item.as_ref().is_some_and(|i| self.ledger.number_of(i) == 1);
                 let item = if single && lone { self.ledger.last_item(&plural).or(item) } else { item };
                 if np.head == Head::Pronoun(false) && np.place.is_none() && np.count.is_none() && !several {
@@ -64,6 +64,13 @@ impl Resolver<'_, '_> {
                         (None, Some(item)) => self.ledger.select(&item, None, None, false, false),
                         _ => Target::default(),
                     };
+                }
+                // "Six crunchy tacos, six soft, no lettuce on any of them".
+                let fits = |i: &(Name, i64)| parts.iter().all(|p| self.chart.knowledge.relates(&i.0, p));
+                let said = if np.which == Which::All && np.place.is_none() { self.ledger.last_said(usize::MAX) } else { Target::default() };
+                let kinds = self.ledger.by_item(&said);
+                if kinds.len() > 1 && kinds.iter().all(fits) && np.count.is_none_or(|n| usize::try_from(n).is_ok_and(|n| n == said.ids.len())) {
+                    return said;
                 }
                 match item {
                     Some(item) if np.which == Which::Both && self.ledger.number_of(&item) == 1 => {
@@ -306,6 +313,9 @@ impl Resolver<'_, '_> {
             return;
         }
         self.carry(template, edge, &item, &mut rest);
+        if let Some(swap) = self.in_place(edge, &item, &rest) {
+            rest = swap;
+        }
         // "Grilled? No wait, fresco": the change before gives way.
         if let Some(at) = self.correcting.take()
             && let Some(entry) = self.entries.get_mut(at)
@@ -328,6 +338,20 @@ impl Resolver<'_, '_> {
         {
             *own = Term::Const(op.clone());
         }
+    }
+
+    /// "A crunchwrap with sausage", of one that comes with bacon and has sausage only in its place.
+    fn in_place(&self, edge: &Edge, item: &Name, rest: &[Term]) -> Option<Vec<Term>> {
+        let how = self.chart.model.lines.as_ref()?.config.in_place.as_ref()?;
+        let [Term::Const(op), Term::Str(part)] = rest else { return None };
+        let knowledge = self.chart.knowledge;
+        let free = knowledge.second(&how.free, item).contains(part) || self.ledger.included(knowledge, item, part);
+        // Who says "add" is told that it is not offered so.
+        let adds = (edge.start..edge.end).any(|i| self.chart.is_word("puts", i));
+        let gone = |[of, old, new]: &&[Name; 3]| of == item && new == part && self.ledger.included(knowledge, item, old);
+        let mut old = knowledge.in_place.iter().filter(gone).map(|[_, old, _]| old);
+        let out = old.next().filter(|_| **op == *how.puts && !free && !adds && old.next().is_none())?;
+        Some(vec![Term::Const(how.change.as_str().into()), Term::Fun(how.pair.as_str().into(), [out, part].map(|p| Term::Str(p.clone())).into())])
     }
 
     /// "Steak", of a combo with a choice of quesadillas: the choice that is called so. True if there is one.

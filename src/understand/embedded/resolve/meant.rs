@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::{Picked, Resolver, to_i32};
 use crate::ontology::Arg;
 use crate::term::{Atom, Name, Term};
+use crate::text::stem;
 use crate::understand::Unsure;
 use crate::understand::embedded::chart::{Bind, Edge, NameEdge};
 use crate::understand::embedded::model::Phrasing;
@@ -16,15 +17,41 @@ use crate::understand::embedded::title_case;
 const ALL: usize = 6;
 
 impl Resolver<'_, '_> {
-    /// "Both are back": the variable that stands for several of the things that were just listed, and their names.
+    /// "Both are back", "the freezes are down": the variable that stands for several things that were just listed or are called alike, and
+    /// their names.
     pub(super) fn several(&self, template: &Template, edge: &Edge, masks: &[(u64, bool)]) -> Option<(u8, Vec<Name>)> {
         template.args.iter().zip(masks).find_map(|(slot, (mask, _))| {
             let Slot::Var(var) = slot else { return None };
             let Some(Bind::Np(i)) = Self::bind(edge, *var) else { return None };
-            let np = self.chart.phrases.get(*i).filter(|np| matches!(np.head, Head::Pronoun(_) | Head::Left))?;
-            let names = self.told_of(np, *mask);
-            (names.len() > 1).then_some((*var, names))
+            let np = self.chart.phrases.get(*i)?;
+            let any = if *mask == 0 { u64::MAX } else { *mask };
+            let names = match &np.head {
+                Head::Pronoun(_) | Head::Left => self.told_of(np, *mask),
+                Head::Name(e) => self.called_alike(np, self.chart.names.get(*e)?, any),
+                Head::Kind(kind) if np.which == Which::All && np.plural => {
+                    let mut names = self.ledger.all_of_kind(kind, self.chart.knowledge);
+                    names.retain(|n| self.chart.knowledge.mask(n) & any != 0);
+                    names
+                }
+                Head::Kind(_) => vec![],
+            };
+            (1 < names.len() && names.len() <= ALL).then_some((*var, names))
         })
+    }
+
+    /// All that is meant by the one word in which their names end: "the freezes", "all three freezes".
+    fn called_alike(&self, np: &Np, said: &NameEdge, mask: u64) -> Vec<Name> {
+        let Some(word) = self.chart.tokens.get(said.start).map(|t| stem(&t.text)).filter(|_| np.plural && said.end == said.start + 1) else { return vec![] };
+        let fit = || said.candidates.iter().filter(|c| self.chart.mask(c.name) & mask != 0);
+        let whole = match np.count {
+            Some(n) => usize::try_from(n).is_ok_and(|n| n == fit().count()),
+            None => np.which == Which::All || np.article == Article::Definite,
+        };
+        let names: Vec<Name> = fit().filter_map(|c| self.chart.name(c.name)).collect();
+        let called = |n: &Name| n.split_whitespace().next_back().is_some_and(|last| stem(&last.to_lowercase()) == word);
+        // What is there, or was just spoken of, is meant by itself.
+        let known = |n: &Name| self.ledger.holds(n) || self.spoken_of().any(|s| s == n);
+        if whole && fit().all(|c| c.score < 0.93) && names.iter().all(|n| called(n) && !known(n)) { names } else { vec![] }
     }
 
     /// For each argument of a template the sort bits and whether its sort takes new names.

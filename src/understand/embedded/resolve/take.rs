@@ -2,6 +2,7 @@
 
 use super::{Entry, Picked, Resolver, What, to_i32};
 use crate::term::{Atom, Name, Term};
+use crate::text::is_plural;
 use crate::understand::embedded::chart::{Bind, Edge};
 use crate::understand::embedded::lines::is_called;
 use crate::understand::embedded::model::Phrasing;
@@ -43,6 +44,8 @@ impl Resolver<'_, '_> {
                         None => self.take_off(template, &name, np.count.unwrap_or(1), edge, pattern.weak.max(1)),
                     }
                 }
+                // "No, two chalupas", of three that were just told.
+                Picked::One(name) if denied && self.counts_anew(&np, &name) => self.set_number(name, np.count.unwrap_or(1), edge, pattern.weak),
                 Picked::One(name) => {
                     let there = self.ledger.number_of(&name);
                     let n = np.count.unwrap_or(if np.plural || matches!(np.which, Which::Both | Which::All) { there.max(1) as i64 } else { 1 });
@@ -308,6 +311,11 @@ impl Resolver<'_, '_> {
             None => template.args.get(1).cloned().and_then(|s| self.term(&s, edge, bound, items, false, &[])).and_then(|t| t.as_name().map(Name::from)),
         };
         let Some(new) = new else { return };
+        // "I mean crunchy tacos, not soft", of three that are there.
+        let all = new_np.as_ref().is_some_and(|np| np.plural && np.count.is_none() && !is_plural(new.rsplit(' ').next().unwrap_or_default()));
+        if all && old_np.as_ref().is_none_or(|np| np.article == Article::None && np.count.is_none()) {
+            copies = copies.max(self.ledger.number_of(&old) as i64);
+        }
         // "I asked for the steak quesadilla", "make that a steak quesadilla", of a Chicken Quesadilla that is there beside what was said last.
         let hole = old_np.is_none() && self.focus.is_none() && self.topic.is_none();
         let kind = |n: &Name| self.ledger.kind_of(self.chart.knowledge, n);
