@@ -487,22 +487,22 @@ fn what_is_told_belongs_to_its_own_thing() {
     ];
     for (says, good) in [
         (&bowl[..], "One Cantina Chicken Bowl with no guacamole, as well as one Steak Quesadilla."),
-        (&bowl, "A Cantina Chicken Bowl, no guacamole, and then a Steak Quesadilla."),
-        (&bowl, "A Cantina Chicken Bowl without guacamole; Steak Quesadilla."),
-        (&bowl, "A Cantina Chicken Bowl minus guacamole, and Steak Quesadilla."),
-        (&drinks, "A Pepsi and a Starry, in large."),
-        (&pico, "A Nachos BellGrande Combo with pico on the nachos."),
-        (&line, "One Soft Taco with jalapenos, guacamole left off."),
+        (&bowl[..], "A Cantina Chicken Bowl, no guacamole, and then a Steak Quesadilla."),
+        (&bowl[..], "A Cantina Chicken Bowl without guacamole; Steak Quesadilla."),
+        (&bowl[..], "A Cantina Chicken Bowl minus guacamole, and Steak Quesadilla."),
+        (&drinks[..], "A Pepsi and a Starry, in large."),
+        (&pico[..], "A Nachos BellGrande Combo with pico on the nachos."),
+        (&line[..], "One Soft Taco with jalapenos, guacamole left off."),
     ] {
         assert_eq!(check(says, good), Ok(()), "{good}");
     }
     for (says, bad) in [
         (&bowl[..], "A Cantina Chicken Bowl minus guacamole and Steak Quesadilla."),
-        (&drinks, "A Starry and a Pepsi, in large."),
-        (&drinks, "I've added a Pepsi and a Starry and made them large."),
+        (&drinks[..], "A Starry and a Pepsi, in large."),
+        (&drinks[..], "I've added a Pepsi and a Starry and made them large."),
         (&drinks[..1], "I've added another Pepsi."),
-        (&line, "One Soft Taco with jalapenos and guacamole left off."),
-        (&gone, "A Wild Cherry Freeze in place of the Blue Raspberry Freeze. Shall I make it large?"),
+        (&line[..], "One Soft Taco with jalapenos and guacamole left off."),
+        (&gone[..], "A Wild Cherry Freeze in place of the Blue Raspberry Freeze. Shall I make it large?"),
     ] {
         assert!(check(says, bad).is_err(), "{bad}");
     }
