@@ -236,7 +236,8 @@ impl Checker {
             let part = |name: &&String| bare && !words::tokens(name).iter().any(|w| w == before);
             short(word, before).or_else(|| self.ground.heads.get(word).filter(|name| known || part(name)))
         };
-        let full = [in_full(sentence, short), in_full(sentence, |w, b| head(w, b, false)), in_full(sentence, |w, b| head(w, b, true))];
+        let plain = words::years(sentence);
+        let full = [in_full(&plain, short), in_full(&plain, |w, b| head(w, b, false)), in_full(&plain, |w, b| head(w, b, true))];
         let resolved: Vec<String> = full.iter().map(|text| self.resolved(text)).collect();
         let mut texts: Vec<String> = full.into_iter().chain(resolved).collect();
         texts.dedup();

@@ -29,6 +29,9 @@ pub struct English {
     each: Vec<String>,
     short: BTreeMap<String, String>,
     denied: BTreeMap<String, String>,
+    /// What stands within a name and names nothing by itself.
+    pub particles: Vec<String>,
+    short_years: u16,
     money: BTreeMap<String, Money>,
 }
 
@@ -68,6 +71,12 @@ impl English {
     /// How a sign of money is said.
     pub fn money(&self, sign: &str) -> Option<&Money> {
         self.money.get(sign)
+    }
+
+    /// The year that two digits stand for.
+    pub fn year(&self, digits: u16) -> u16 {
+        let year = self.short_years / 100 * 100 + digits;
+        if year < self.short_years { year + 100 } else { year }
     }
 
     /// Whether a word is the unit of some money.

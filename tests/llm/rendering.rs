@@ -457,3 +457,53 @@ fn a_stream_that_breaks_is_finished_by_the_template_and_nothing_is_said_twice() 
     assert_eq!((rendering.by, rendering.text.as_str(), said.len()), (By::Mixed, template.as_str(), 2));
     assert_eq!(rendering.fault, Some("broken_off"));
 }
+
+/// What is denied, how large a thing is, and what there is another of belongs to one thing; names and years may be cut short.
+#[test]
+fn what_is_told_belongs_to_its_own_thing() {
+    let faithful = faithful();
+    let check = |says: &[(&str, Option<&str>)], text: &str| {
+        let says: Vec<Say> = says.iter().map(|(action, input)| say(action, *input)).collect();
+        faithful.check(text, &says, &Tone { role: "customer".into(), ..Tone::default() }, &*DOMAIN.templates)
+    };
+    let bowl = [
+        ("confirm(order,\"Cantina Chicken Bowl\")", Some("order(\"Cantina Chicken Bowl\",1)")),
+        ("confirm(no,\"Guacamole\")", Some("update(\"Cantina Chicken Bowl\",no,\"Guacamole\")")),
+        ("confirm(order,\"Steak Quesadilla\")", Some("order(\"Steak Quesadilla\",1)")),
+    ];
+    let drinks = [
+        ("confirm(order,\"Pepsi\")", Some("order(\"Pepsi\",1)")),
+        ("confirm(order,\"Starry\")", Some("order(\"Starry\",1)")),
+        ("confirm(size,large)", Some("update(\"Starry\",size,large)")),
+    ];
+    let pico = [
+        ("confirm(order,\"Nachos BellGrande Combo\")", Some("order(\"Nachos BellGrande Combo\",1)")),
+        ("confirm(add,\"Pico de Gallo\")", Some("update(\"Nachos BellGrande\",add,\"Pico de Gallo\")")),
+    ];
+    let line = [("check(1,order(\"Soft Taco\"))", None), ("check(1,update(no,\"Guacamole\"))", None), ("check(1,update(add,\"Jalapenos\"))", None)];
+    let gone = [
+        ("confirm(replace,\"Wild Cherry Freeze\")", Some("replace(\"Blue Raspberry Freeze\",\"Wild Cherry Freeze\")")),
+        ("sure(update(\"Blue Raspberry Freeze\",size,large))", None),
+    ];
+    for (says, good) in [
+        (&bowl[..], "One Cantina Chicken Bowl with no guacamole, as well as one Steak Quesadilla."),
+        (&bowl[..], "A Cantina Chicken Bowl, no guacamole, and then a Steak Quesadilla."),
+        (&bowl[..], "A Cantina Chicken Bowl without guacamole; Steak Quesadilla."),
+        (&bowl[..], "A Cantina Chicken Bowl minus guacamole, and Steak Quesadilla."),
+        (&drinks[..], "A Pepsi and a Starry, in large."),
+        (&pico[..], "A Nachos BellGrande Combo with pico on the nachos."),
+        (&line[..], "One Soft Taco with jalapenos, guacamole left off."),
+    ] {
+        assert_eq!(check(says, good), Ok(()), "{good}");
+    }
+    for (says, bad) in [
+        (&bowl[..], "A Cantina Chicken Bowl minus guacamole and Steak Quesadilla."),
+        (&drinks[..], "A Starry and a Pepsi, in large."),
+        (&drinks[..], "I've added a Pepsi and a Starry and made them large."),
+        (&drinks[..1], "I've added another Pepsi."),
+        (&line[..], "One Soft Taco with jalapenos and guacamole left off."),
+        (&gone[..], "A Wild Cherry Freeze in place of the Blue Raspberry Freeze. Shall I make it large?"),
+    ] {
+        assert!(check(says, bad).is_err(), "{bad}");
+    }
+}

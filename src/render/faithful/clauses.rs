@@ -12,6 +12,8 @@ use super::{Violation, collect, unsupported};
 use crate::render::{Render, Say, Tone};
 use crate::term::{Atom, Term};
 
+mod belonging;
+
 /// Signs of money; only the configured one may be said.
 const CURRENCIES: [char; 9] = ['$', '€', '£', '¥', '¢', '₹', '₽', '₩', '฿'];
 /// Words between which denials are looked for clause by clause.
@@ -88,6 +90,20 @@ lists! {
         wishing,
         /// Actions that ask.
         asking,
+        /// Words of actions that name a thing by itself, and of those that name what one is made without: what it is made of.
+        things,
+        lacking,
+        /// What makes a part of it of what stands before: a coffee on it.
+        upon,
+        /// What says that there was one before.
+        further,
+        /// Words of actions that set an amount, and what tells of it as put on top.
+        setting,
+        raising,
+        /// Words of actions that put one thing in the place of another.
+        replacing,
+        /// How a thing may be: what stands behind a name is said of that name.
+        fitting,
     }
 }
 
@@ -108,8 +124,9 @@ pub struct Never {
     say: Vec<String>,
 }
 
-/// A comma, and the end of a line, where the words of a row are looked at.
+/// A comma, a semicolon, and the end of a line, where the words of a row are looked at.
 const COMMA: &str = "zzcomma";
+const BREAK: &str = "zzbreak";
 const LINE: &str = "zzline";
 
 impl Never {
@@ -130,12 +147,18 @@ pub fn words_of<'de, D: serde::Deserializer<'de>>(from: D) -> Result<BTreeSet<St
 struct Held {
     /// The stems of its names.
     names: BTreeSet<String>,
+    /// Those that stand in the action itself, not in what it answers.
+    own: BTreeSet<String>,
     denies: bool,
     refuses: bool,
     /// One thing goes for another, so that what is counted behind it begins anew.
     renews: bool,
+    /// The stems of what went out.
+    out: BTreeSet<String>,
     /// The words of its form: `confirm order`.
     kind: Vec<String>,
+    /// These, and those within them: `check update size large`.
+    words: Vec<String>,
 }
 
 /// The actions of one reply.
@@ -164,7 +187,11 @@ impl Clauses {
             all.extend(own.iter().cloned());
             let names = own.iter().map(|n| stems(n)).collect();
             let renews = tokens(&say.action.to_string()).iter().any(|t| grammar.rows.renewing.contains(&t.word));
-            Held { names, denies: has(&plain, &grammar.denying), refuses: has(&plain, &grammar.refusing), renews, kind: form(&say.action) }
+            let kind = form(&say.action);
+            let own = names_in(&say.action);
+            let before = say.input.iter().filter(|_| has_any(&kind, &grammar.rows.replacing)).flat_map(names_in);
+            let out = before.filter(|n| !own.contains(n)).collect();
+            Held { names, own, denies: has(&plain, &grammar.denying), refuses: has(&plain, &grammar.refusing), renews, out, kind, words: within(&say.action) }
         });
         let held: Vec<Held> = held.collect();
         let foreign = CURRENCIES.into_iter().filter(|c| !currency.contains(*c)).collect();
@@ -181,11 +208,14 @@ impl Clauses {
         !read(sentence, &self.names).is_empty()
     }
 
-    /// Which of these names the text holds, each where it is said last.
+    /// Which of these names the text holds, each where it is said last; what went out for something else is spoken of no more.
     pub fn topics(&self, text: &str, of: &BTreeSet<String>) -> Vec<String> {
         let mut out: Vec<String> = vec![];
         for said in read(text, &self.names) {
             let Entity::Name(said) = said else { continue };
+            if self.held.iter().any(|h| h.out.contains(&stems(&said))) {
+                continue;
+            }
             if let Some(name) = of.iter().find(|name| stems(name) == stems(&said)) {
                 out.retain(|known| known != name);
                 out.push(name.clone());
@@ -216,7 +246,13 @@ impl Clauses {
         if let Some(phrase) = self.never_said(text, &of) {
             return Err(Violation::Unsupported(phrase));
         }
-        if self.tells_as_asked(text, &of) || self.tells_of_several(text, &of) || self.prices_several(text) {
+        if self.tells_as_asked(text, &of)
+            || self.tells_of_several(text, &of)
+            || self.prices_several(text)
+            || self.raises(text)
+            || self.tells_of_more(text)
+            || self.fits_another(text)
+        {
             return Err(Violation::Unsupported(near()));
         }
         if !self.rows_hold(text) || !self.rows_agree(text) {
@@ -228,7 +264,7 @@ impl Clauses {
         if !of.is_empty() && of.iter().all(|h| h.denies) && !text.trim_end().ends_with('?') && !has(behind_answer, &self.grammar.refusing) {
             return Err(Violation::Negation(near()));
         }
-        let mut refused = behind;
+        let (mut refused, mut lacks) = (behind, false);
         let mut joined = tokens(text).first().is_some_and(|t| self.grammar.rows.joining.contains(&t.word));
         // What names nothing may be denied beside what is named: registered, with no allergies.
         let nameless = self.held.iter().any(|h| h.names.is_empty() && h.denies);
@@ -241,8 +277,13 @@ impl Clauses {
             // A name by itself goes with what was said last: "And the burrito.", "The burrito, too."
             let Some(too) = self.alone(clause) else {
                 (refused, joined) = (refuses, false);
+                lacks = refuses && of.iter().filter(|h| h.refuses).all(|h| has_any(&h.words, &self.grammar.rows.lacking));
                 continue;
             };
+            // "Without onions, and then a Water, too": a thing that is counted is none of what another lacks.
+            if lacks && !refuses && self.begins(clause, of) {
+                continue;
+            }
             let next = all.get(at + 1).filter(|(of, _)| of.is_empty()).and_then(|(_, next)| self.alone(next));
             if refused && !refuses && (too || joined || next == Some(true)) {
                 return Err(Violation::Negation(near()));
@@ -269,7 +310,7 @@ impl Clauses {
 
     /// What stands in one row with what is denied is denied too: without this and that.
     fn rows_hold(&self, text: &str) -> bool {
-        let all = tokens(text);
+        let all = tokens(&marked(&text.replace(')', ",")));
         let Rows { denying, taking, before, joining, .. } = &*self.grammar.rows;
         let any = |at: usize, list: &BTreeSet<String>| all.get(at).is_some_and(|t| list.contains(&t.word));
         let name = |at: usize| self.names.longest_at(all.get(at..).unwrap_or_default());
@@ -278,9 +319,12 @@ impl Clauses {
         let starts = (0..all.len()).filter(|at| any(*at, denying) || any(*at, taking)).map(|at| (bare(at + 1, any(at, taking)), any(at, taking)));
         let next = |(at, taken): &(usize, bool)| {
             let end = name(*at).map(|(_, length)| at + length)?;
-            let joint = usize::from(any(end, joining));
-            // Signs are no words here, so what is taken may follow bare, behind its comma.
-            (joint > 0 || *taken).then(|| (bare(end + joint, *taken), *taken))
+            let sign = usize::from(all.get(end).is_some_and(|t| t.word == COMMA || t.word == BREAK));
+            let joint = usize::from(any(end + sign, joining));
+            // What is taken may follow bare, behind its comma; a thing behind a comma is none of what another is made without.
+            let start = bare(end + sign + joint, *taken);
+            let parted = !*taken && sign > 0 && self.begins_behind(name(*at), name(start));
+            ((joint > 0 || *taken) && !parted).then_some((start, *taken))
         };
         let further = starts.flat_map(|first| std::iter::successors(Some(first), next).skip(1)).filter_map(|(at, _)| name(at));
         further.map(|(name, _)| self.about(name)).all(|of| of.is_empty() || of.iter().any(|h| h.denies || h.refuses))
@@ -288,16 +332,15 @@ impl Clauses {
 
     /// Whether names that stand in one row, with nothing but a joining word between, are told of alike: out of guacamole and beans.
     fn rows_agree(&self, text: &str) -> bool {
-        let Rows { denying, before, counted: items, counting, heading, joining, apart, away, pointing, done_to, after_done, .. } = &*self.grammar.rows;
-        let marked = text.replace(", ", &format!(" {COMMA} ")).replace('\n', &format!(" {LINE} "));
-        let all = tokens(&marked);
+        let Rows { denying, before, counted: items, counting, heading, joining, apart, away, upon, pointing, done_to, after_done, .. } = &*self.grammar.rows;
+        let all = tokens(&marked(text));
         let word = |at: usize| all.get(at).map_or("", |t| t.word.as_str());
         let done = |at: usize| pointing.contains(word(at)) && done_to.contains(word(at + 1)) && !word(at + 2).is_empty() && !after_done.contains(word(at + 2));
         if (0..all.len()).any(done) {
             return false;
         }
         let in_kind = |h: &Held, list: &BTreeSet<String>| h.kind.iter().any(|w| list.contains(w));
-        let gone = |h: &Held| h.denies || h.refuses || in_kind(h, away);
+        let gone = |h: &Held| h.denies || h.refuses || has_any(&h.words, away);
         let mut last: Option<(usize, &str)> = None;
         let mut at = 0;
         while at < all.len() {
@@ -307,11 +350,15 @@ impl Clauses {
             };
             if let Some((end, first)) = last {
                 let between: Vec<&str> = (end..at).map(word).collect();
+                // "Bruno Silva, 1981, penicillin": a number between two commas counts nothing.
+                let item = |w: &[&str]| matches!(w, [number, COMMA] if number.bytes().all(|b| b.is_ascii_digit()));
                 let bare = |w: &&str| *w == COMMA || *w == LINE || joining.contains(*w) || before.contains(*w) || w.bytes().all(|b| b.is_ascii_digit());
-                let joins = between.iter().any(|w| *w == COMMA || *w == LINE || joining.contains(*w));
+                let joins = between.iter().any(|w| *w == COMMA || *w == LINE || joining.contains(*w)) && !between.windows(2).any(item);
                 // "No lettuce, and a Pepsi" begins anew.
                 let joint = between.iter().position(|w| joining.contains(*w));
-                let anew = joint.is_some_and(|at| between.get(..at).is_some_and(|b| b.contains(&COMMA)));
+                let begins = !upon.contains(word(at + length)) && self.begins_behind(Some((first, 0)), Some((name, 0)));
+                let signed = |b: &[&str]| b.contains(&COMMA) || begins && b.contains(&BREAK);
+                let anew = joint.is_some_and(|at| between.get(..at).is_some_and(signed));
                 // "The Pepsi is off your order and one Soft Taco": nothing else is said of what comes last.
                 let tail = between.iter().rposition(|w| joining.contains(*w) || *w == COMMA).unwrap_or(between.len());
                 let ends = matches!(word(at + length), "" | COMMA | LINE) || joining.contains(word(at + length));
@@ -333,8 +380,10 @@ impl Clauses {
                     let dish = |of: &[&Held]| of.iter().any(|h| in_kind(h, items));
                     let told = between.first().is_some_and(|w| *w != COMMA && *w != LINE && !joining.contains(*w));
                     let listed = between.split_first().is_some_and(|(first, rest)| *first == COMMA && rest.iter().all(counts));
-                    let own = !ends && (told || listed && (swaps(&other) || dish(&other) || start < 3 && heading.contains(word(0))));
-                    let alike = |a: &&Held, b: &&Held| a.kind == b.kind || gone(a) == gone(b) && !in_kind(a, apart) && !in_kind(b, apart);
+                    let own = begins && between.iter().any(|w| *w == COMMA || *w == LINE || counts(w))
+                        || !ends && (told || listed && (swaps(&other) || dish(&other) || start < 3 && heading.contains(word(0))));
+                    let one_kind = |a: &Held, b: &Held| a.kind == b.kind && (has_any(&a.words, away) == has_any(&b.words, away) || !ends && between == [COMMA]);
+                    let alike = |a: &&Held, b: &&Held| one_kind(a, b) || gone(a) == gone(b) && !in_kind(a, apart) && !in_kind(b, apart);
                     let agree = one.is_empty() || other.is_empty() || one.iter().any(|a| other.iter().any(|b| alike(a, b)));
                     if !counted && !own && !agree {
                         return false;
@@ -453,12 +502,41 @@ fn form(action: &Atom) -> Vec<String> {
     std::iter::once(action.name.to_string()).chain(action.args.iter().filter_map(of)).collect()
 }
 
+/// These words, and those within its parts.
+fn within(action: &Atom) -> Vec<String> {
+    fn add(term: &Term, out: &mut Vec<String>) {
+        match term {
+            Term::Const(c) => out.push(c.to_string()),
+            Term::Fun(f, args) => {
+                out.push(f.to_string());
+                args.iter().for_each(|t| add(t, out));
+            }
+            Term::Int(_) | Term::Str(_) => {}
+        }
+    }
+    let mut out = vec![action.name.to_string()];
+    action.args.iter().for_each(|t| add(t, &mut out));
+    out
+}
+
 fn amount_in(amount: &Entity) -> String {
     if let Entity::Money(n) = amount { format!("{}.{:02} dollars", n / 100, n % 100) } else { String::new() }
 }
 
 fn stems(name: &str) -> String {
     tokens(name).into_iter().map(|t| t.stem).collect::<Vec<_>>().join(" ")
+}
+
+/// The text with its commas, semicolons and ends of lines as words.
+fn marked(text: &str) -> String {
+    text.replace(", ", &format!(" {COMMA} ")).replace("; ", &format!(" {BREAK} ")).replace('\n', &format!(" {LINE} "))
+}
+
+/// The stems of the names that an atom holds.
+fn names_in(atom: &Atom) -> BTreeSet<String> {
+    let mut all = vec![];
+    atom.args.iter().for_each(|t| collect(t, &mut all, &mut BTreeSet::new()));
+    all.iter().map(|n| stems(n)).collect()
 }
 
 /// Words between blanks, so that phrases are found whole.

@@ -12,6 +12,7 @@ use super::words::{self, PAUSE, Phrase};
 use crate::render::Say;
 use crate::term::pattern::Pattern;
 use crate::term::{Atom, Term};
+use crate::text::ENGLISH;
 
 /// Every name that the actions and what they answer hold, by its words.
 pub type Spoken = BTreeMap<Phrase, String>;
@@ -25,24 +26,30 @@ pub fn names_of(says: &[Say]) -> Spoken {
     strings.into_iter().map(|s| (words::tokens(&s), s)).collect()
 }
 
-/// Names by their last words, where only one name of the reply has that word and it is no name itself: the bowl.
+/// Names by their last words, or by the one before a particle, where only one name of the reply has that word and it is no name itself: the bowl,
+/// the pico.
 pub fn heads(all: &Spoken, names: &NameIndex) -> BTreeMap<String, String> {
     let lone = |head: &String| all.keys().filter(|name| name.contains(head)).count() == 1 && names.longest_at(&tokens(head)).is_none();
     let several = all.iter().filter(|(words, _)| words.len() > 1);
-    several.filter_map(|(words, name)| Some((words.last().filter(|head| head.len() > 2 && lone(head))?.clone(), name.clone()))).collect()
+    let ends = |words: &Phrase| words.windows(2).find(|w| w.last().is_some_and(|w| ENGLISH.particles.contains(w))).and_then(|w| w.first().cloned());
+    let of =
+        |(words, name): (&Phrase, &String)| [words.last().cloned(), ends(words)].into_iter().flatten().map(|head| (head, name.clone())).collect::<Vec<_>>();
+    several.flat_map(of).filter(|(head, _)| head.len() > 2 && lone(head)).collect()
 }
 
 /// Parts of names that stand for them: how a name begins or ends, where one name alone of the reply does so and it is no name itself; and a name
-/// without the last word that others of the reply have too (Cheese, Chicken and Steak Quesadilla).
+/// without the last word that others of the reply have too (Cheese, Chicken and Steak Quesadilla). Where one holds the whole name of the other, the
+/// part is the other's: the nachos of a Nachos BellGrande Combo.
 pub fn parts_of(all: &Spoken, names: &NameIndex) -> BTreeMap<String, Vec<(Phrase, bool)>> {
-    let holding = |part: &[String]| all.keys().filter(|name| name.windows(part.len()).any(|run| run == part)).count();
+    let holds = |name: &[String], part: &[String]| name.windows(part.len()).any(|run| run == part);
+    let holding = |part: &[String], of: &Phrase| all.keys().filter(|name| holds(name, part) && (*name == of || !holds(name, of))).count();
     let named = |part: &[String]| names.longest_at(&tokens(&part.join(" "))).is_some();
     let parts = |name: &Phrase| -> Vec<(Phrase, bool)> {
         let shared = name.last().is_some_and(|last| all.keys().filter(|other| other.last() == Some(last)).count() > 1);
         let cuts = (1..name.len()).flat_map(|at| [name.split_at(at).0, name.split_at(at).1]).filter(|part| part.len() + 1 == name.len() || part.len() > 1);
         cuts.filter_map(|part| {
             let bare = shared && name.starts_with(part) && part.len() + 1 == name.len();
-            ((bare || holding(part) == 1 && !named(part)) && part.iter().any(|w| w.len() > 3)).then(|| (part.to_vec(), bare))
+            ((bare || holding(part, name) == 1 && !named(part)) && part.iter().any(|w| w.len() > 3)).then(|| (part.to_vec(), bare))
         })
         .collect()
     };

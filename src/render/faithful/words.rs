@@ -7,9 +7,9 @@ use crate::text::english::Money;
 /// A run of tokens.
 pub type Phrase = Vec<String>;
 
-/// A sign that may part words of one clause: a comma, a colon.
+/// A sign that may part words of one clause: a comma, a colon, a bracket.
 pub const PAUSE: &str = ",";
-/// Signs that part clauses or items: a semicolon, a dash, brackets, a picture. All are one token.
+/// Signs that part clauses or items: a semicolon, a dash, a picture. All are one token.
 pub const BREAK: &str = ";";
 /// Signs that end a statement.
 pub const STOP: &str = ".";
@@ -79,8 +79,8 @@ pub fn tokens(text: &str) -> Phrase {
         }
         match c {
             c if c.is_whitespace() => {}
-            ',' | ':' => pause(&mut out, PAUSE),
-            ';' | '—' | '–' | '(' | ')' => pause(&mut out, BREAK),
+            ',' | ':' | '(' | ')' => pause(&mut out, PAUSE),
+            ';' | '—' | '–' => pause(&mut out, BREAK),
             c if SMILES.contains(c) => pause(&mut out, BREAK),
             // A hyphen parts the halves of a word; between blanks it is a dash; anywhere else it may be a minus.
             '-' if before.is_some_and(char::is_alphanumeric) && at(i).is_some_and(char::is_alphanumeric) => {}
@@ -96,6 +96,21 @@ pub fn tokens(text: &str) -> Phrase {
         }
     }
     out
+}
+
+/// The text with its years in full where two digits stand for them: born in '72.
+pub fn years(text: &str) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some((before, behind)) = rest.split_once(['\'', '’']) {
+        let alone = !before.ends_with(char::is_alphanumeric) && !behind.chars().nth(2).is_some_and(|c| c.is_alphanumeric() || matches!(c, '\'' | '’'));
+        let digits = behind.get(..2).filter(|d| alone && d.bytes().all(|b| b.is_ascii_digit()));
+        let mark = rest.get(before.len()..rest.len() - behind.len()).unwrap_or_default();
+        out += before;
+        out += &digits.and_then(|d| d.parse().ok()).map_or_else(|| mark.to_owned(), |d| ENGLISH.year(d).to_string());
+        rest = if digits.is_some() { behind.get(2..).unwrap_or_default() } else { behind };
+    }
+    out + rest
 }
 
 /// Parts two clauses, where one stands before; the stronger of two signs counts.
@@ -323,4 +338,14 @@ pub fn noun(nouns: &Nouns, n: i64, name: &str) -> Vec<Phrase> {
     out.sort();
     out.dedup();
     out
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn two_digits_stand_for_a_year() {
+        for (text, full) in [("born '93", "born 1993"), ("born in ’08.", "born in 2008."), ("'72'", "'72'"), ("it's 5'10, '7", "it's 5'10, '7")] {
+            assert_eq!(super::years(text), full);
+        }
+    }
 }
