@@ -367,7 +367,7 @@ impl Engine {
             match tracing::debug_span!("commit").in_scope(|| self.store.commit_to_act(&commit)) {
                 Ok((Committed::Before(entry), _)) => return Ok(Done::Before(entry)),
                 Ok((Committed::Done(_), ticket)) => {
-                    self.auditor.offer(&self.options, &base, &taken.facts, taken.outcome.shown());
+                    self.auditor.offer(&self.options, &base, std::mem::take(&mut taken.facts), taken.outcome.shown());
                     let render = self.translators(&snapshot)?.render;
                     let Taken { outcome, acts, calls, says, tone, record, .. } = taken;
                     if self.options.remember {
