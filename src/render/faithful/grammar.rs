@@ -304,25 +304,15 @@ fn value<'a>(bindings: &'a Bindings, var: &str) -> Option<&'a Term> {
     bindings.iter().find_map(|(n, v)| if let (true, Value::Term(t)) = (&**n == var, v) { Some(t) } else { None })
 }
 
-/// How deep shared alternatives may name others.
-const DEEP: usize = 8;
-
-/// A phrase with its shared alternatives.
+/// A phrase with its shared alternatives, which may name others a few deep.
 fn filled(text: &str, shared: &BTreeMap<String, String>) -> String {
-    let (mut full, mut rest) = (text.to_owned(), String::new());
-    // What is shared may name what is shared, a few deep.
-    for _ in 0..DEEP {
-        std::mem::swap(&mut full, &mut rest);
-        full.clear();
-        for (n, part) in rest.split('$').enumerate() {
-            match part.split_once(';').and_then(|(name, after)| Some((shared.get(name)?, after))).filter(|_| n > 0) {
-                Some((words, after)) => full.extend(["(", words, ")", after]),
-                None => full.extend([if n > 0 { "$" } else { "" }, part]),
-            }
-        }
-        if !full.contains('$') {
-            break;
-        }
+    let mut full = text.to_owned();
+    for _ in 0..8 {
+        let Some((first, rest)) = full.split_once('$') else { break };
+        full = rest.split('$').fold(first.to_owned(), |out, part| match part.split_once(';').and_then(|(name, after)| Some((shared.get(name)?, after))) {
+            Some((words, after)) => out + "(" + words + ")" + after,
+            None => out + "$" + part,
+        });
     }
     full
 }
