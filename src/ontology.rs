@@ -248,6 +248,11 @@ impl Ontology {
         named.flatten().filter(|n| self.facts.iter().any(|f| f.name == **n && f.scope == Scope::Shared)).cloned().collect()
     }
 
+    /// Whether a turn may change what turns of other conversations are decided on.
+    pub fn shares(&self) -> bool {
+        self.roles.values().any(|r| r.may_change.iter().any(|(s, _)| *s != Scope::Session))
+    }
+
     /// The declaration of a fact predicate.
     pub fn fact(&self, name: &str, arity: usize) -> Option<&FactDecl> {
         self.facts.iter().find(|f| &*f.name == name && f.args.len() == arity)

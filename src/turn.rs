@@ -147,13 +147,14 @@ pub fn round(given: &Given<'_>, how: Reasoner, budget: &Budget) -> Result<Taken,
     let (came, held) = taken_in(snapshot, going);
     let facts = facts(given, &admission, held);
     let outcome = tracing::debug_span!("decide").in_scope(|| reason::decide(base, &facts, how, budget))?;
-    let decision = Decision::read(&outcome);
+    let mut decision = Decision::read(&outcome);
     let calls = calls::intents(outcome.shown(), &domain.ontology, role)?;
     let name = snapshot.opened.turn(given.at).name();
     let changes = changes(given, &decision, came, calls.iter().map(|c| c.calling(&name)))?;
-    let said = Decision { acts: with_reasons(&decision.acts, &outcome, &domain.ontology), ..decision.clone() };
-    let (record, says, tone) = record(given, &admission, &said, &calls, &changes);
-    Ok(Taken { facts, acts: decision.acts, changes, calls, says, tone, record, outcome })
+    let said = with_reasons(&decision.acts, &outcome, &domain.ontology);
+    let acts = std::mem::replace(&mut decision.acts, said);
+    let (record, says, tone) = record(given, &admission, decision, &calls, &changes);
+    Ok(Taken { facts, acts, changes, calls, says, tone, record, outcome })
 }
 
 /// The session's facts once the results that the round takes in are among them, and the changes that this makes.
@@ -251,7 +252,7 @@ fn changes(given: &Given<'_>, decision: &Decision, came: Vec<Change>, calling: i
 }
 
 /// The record of the turn up to this round, and what is said if it is the last one: the actions of all rounds by phase, each once.
-fn record(given: &Given<'_>, admission: &Admission, decision: &Decision, calls: &[Intent], changes: &[Change]) -> (TurnRecord, Vec<Say>, Tone) {
+fn record(given: &Given<'_>, admission: &Admission, decision: Decision, calls: &[Intent], changes: &[Change]) -> (TurnRecord, Vec<Say>, Tone) {
     let Given { domain, role, snapshot, going, at, .. } = *given;
     let (opened, heard) = (&snapshot.opened, &going.heard);
     let said = says_of_rounds(going, admission, &decision.acts);
@@ -268,7 +269,6 @@ fn record(given: &Given<'_>, admission: &Admission, decision: &Decision, calls: 
         turn: opened.turn + 1,
         role: role.to_owned(),
         at,
-        pruned: None,
         said: going.said.clone(),
         heard_by: heard.by.to_owned(),
         confidence: heard.confidence,
@@ -282,13 +282,11 @@ fn record(given: &Given<'_>, admission: &Admission, decision: &Decision, calls: 
         actions,
         told,
         effects: before.chain(effects.iter().cloned()).collect(),
-        refused_changes: vec![],
         ended: decision.ended.clone().or_else(|| going.rounds.iter().rev().find_map(|r| r.ended.clone())),
         text: if calls.is_empty() { tracing::debug_span!("template").in_scope(|| domain.templates.render(&says, &tone)) } else { String::new() },
-        view: decision.view.clone(),
-        why: vec![],
-        models: None,
-        rounds: rounds(given, decision, calls, effects),
+        rounds: rounds(given, &decision, calls, effects),
+        view: decision.view,
+        ..TurnRecord::default()
     };
     (record, says, tone)
 }

@@ -24,7 +24,7 @@ const MAX_LINE: u64 = 1 << 20;
 /// Arguments of `step`.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Example:\n  echo '{\"site\":\"s\",\"session\":\"c1\",\"role\":\"customer\",\"predicates\":[\"order(\\\"Soft Taco\\\",2)\"]}' | duologue step --domain drive_thru\n\nA line may carry \"text\" instead of \"predicates\", and a \"request\" id: sent twice, it is taken once. Lines of different sessions are answered side by side where they wait for a model or a function; they are decided, and answered, in the order of the lines.\n{\"facts\":\"kb|shared|session\",\"site\":\"s\",\"session\":\"c1\"} shows facts.\n{\"resume\":true,\"site\":\"s\",\"session\":\"c1\",\"role\":\"customer\"} ends a turn that broke off in the middle of a call; the session's next turn does so too."
+    after_help = "Example:\n  echo '{\"site\":\"s\",\"session\":\"c1\",\"role\":\"customer\",\"predicates\":[\"order(\\\"Soft Taco\\\",2)\"]}' | duologue step --domain drive_thru\n\nA line may carry \"text\" instead of \"predicates\", and a \"request\" id: sent twice, it is taken once. Lines of different sessions are answered side by side where they wait for a model, or for a function where sessions share no facts; they are decided, and answered, in the order of the lines.\n{\"facts\":\"kb|shared|session\",\"site\":\"s\",\"session\":\"c1\"} shows facts.\n{\"resume\":true,\"site\":\"s\",\"session\":\"c1\",\"role\":\"customer\"} ends a turn that broke off in the middle of a call; the session's next turn does so too."
 )]
 pub struct Arguments {
     #[command(flatten)]
@@ -63,7 +63,7 @@ fn default_site() -> String {
     "main".to_owned()
 }
 
-/// Answers line by line until the input ends: lines of different sessions side by side, so that nobody waits for another's model or function, but
+/// Answers line by line until the input ends: lines of different sessions side by side, so that nobody waits for another's model, but
 /// decided in the order of the lines, so that the same lines always come to the same.
 pub fn run(a: &Arguments) -> Result<bool, Failure> {
     let engine = a.place.engine()?;

@@ -41,8 +41,6 @@ pub struct Compiled {
     pub globals: usize,
     /// The statement it came from.
     pub statement: usize,
-    /// The relations of its positive literals: without rows there, it derives nothing.
-    needs: Vec<RelId>,
     /// A plan for when there is no positive literal to begin with.
     default: Option<Plan>,
     /// A plan beginning with each positive literal.
@@ -89,6 +87,10 @@ pub struct Program {
     pub terms: Terms,
     /// By number.
     pub rules: Vec<Compiled>,
+    /// The relations of the rules' positive literals, one rule's after another's: without rows there, a rule derives nothing.
+    needs: Vec<RelId>,
+    /// Where those of each rule end.
+    needed: Vec<usize>,
     /// What follows from the stored facts of the site alone.
     pub fixed: Vec<Stratum>,
     /// What depends on the session or the turn.
@@ -170,8 +172,16 @@ impl Program {
         let vars = c.vars.clone();
         let default = positive.is_empty().then_some(default);
         let id = u32::try_from(self.rules.len()).unwrap_or(u32::MAX);
-        self.rules.push(Compiled { head: (relation, args), pattern, body, vars, globals: count, statement, needs, default, starts, deltas });
+        self.needs.append(&mut needs);
+        self.needed.push(self.needs.len());
+        self.rules.push(Compiled { head: (relation, args), pattern, body, vars, globals: count, statement, default, starts, deltas });
         Ok(id)
+    }
+
+    /// The relations that a rule needs rows of.
+    fn needs(&self, rule: u32) -> &[RelId] {
+        let from = rule.checked_sub(1).and_then(|before| self.needed.get(before as usize)).copied().unwrap_or(0);
+        self.needed.get(rule as usize).and_then(|to| self.needs.get(from..*to)).unwrap_or(&[])
     }
 
     /// A plan that asks whether a rule derives a head whose columns in `mask` are given; needs no new index.
@@ -366,12 +376,12 @@ impl Evaluation<'_> {
 
     fn fire(&mut self, rule: u32, delta: Option<(usize, std::ops::Range<u32>)>) -> Result<(), GaveUp> {
         let program = self.program;
+        if program.needs(rule).iter().any(|r| self.rows(*r) == 0) {
+            return Ok(());
+        }
         let Some(c) = program.rules.get(rule as usize) else { return Ok(()) };
         #[cfg(test)]
         if fault::skips(rule) {
-            return Ok(());
-        }
-        if c.needs.iter().any(|r| self.rows(*r) == 0) {
             return Ok(());
         }
         let (plan, range) = match &delta {

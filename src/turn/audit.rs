@@ -55,7 +55,7 @@ pub struct Auditor {
 
 impl Auditor {
     /// Considers a decision that was committed without clingo.
-    pub fn offer(&self, options: &Options, base: &Base, facts: &[Atom], shown: &[Atom]) {
+    pub fn offer(&self, options: &Options, base: &Base, facts: Vec<Atom>, shown: &[Atom]) {
         let wanted = match options.reasoner {
             Reasoner::Clingo => false,
             Reasoner::Confirm => options.audit > 0,
@@ -73,7 +73,7 @@ impl Auditor {
             });
             sender.clone()
         };
-        let case = Case { base: base.clone(), facts: facts.to_vec(), shown: shown.to_vec(), options: options.clone() };
+        let case = Case { base: base.clone(), facts, shown: shown.to_vec(), options: options.clone() };
         match sender.try_send(case) {
             Ok(()) => self.passed.store(0, Ordering::Relaxed),
             // One in N is waited for; the thread that takes cases only ends when no sender is left.

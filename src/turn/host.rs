@@ -73,12 +73,12 @@ pub(super) struct Speaker<'a> {
     gate: Option<&'a dyn Gate>,
 }
 
-/// Lets a caller that takes turns side by side say in which order they are decided: what was said is understood before the gate, and what calls
-/// give and the reply's words are waited for after it.
+/// Lets a caller that takes turns side by side say in which order they are decided: what was said is understood before the gate, and the reply's
+/// words are waited for after it, as is what calls give in domains where no turn changes what others are decided on.
 pub trait Gate: Sync {
     /// Waits until this turn may be decided.
     fn enter(&self);
-    /// Its first round is committed.
+    /// Others may be decided.
     fn leave(&self);
 }
 
@@ -297,11 +297,13 @@ impl Engine {
                 Ok(Done::Taken(made)) => made,
                 Err(e) => return Err(self.give_up(speaker, going, e)),
             };
-            if let Some(gate) = speaker.gate {
+            let ticket = made.ticket.take().filter(|_| !made.calls.is_empty());
+            // A round to come could be decided on what the next turn changes, as fast as calls happen to answer.
+            if let Some(gate) = speaker.gate.filter(|_| ticket.is_none() || !self.domain.ontology.shares()) {
                 gate.leave();
             }
             why.append(&mut made.record.why);
-            let Some(ticket) = made.ticket.take().filter(|_| !made.calls.is_empty()) else {
+            let Some(ticket) = ticket else {
                 made.record.why = why;
                 made.tone.until = speaker.until.0;
                 return Ok(self.say(*made, going.heard, on_sentence).await);
@@ -365,7 +367,7 @@ impl Engine {
             match tracing::debug_span!("commit").in_scope(|| self.store.commit_to_act(&commit)) {
                 Ok((Committed::Before(entry), _)) => return Ok(Done::Before(entry)),
                 Ok((Committed::Done(_), ticket)) => {
-                    self.auditor.offer(&self.options, &base, &taken.facts, taken.outcome.shown());
+                    self.auditor.offer(&self.options, &base, std::mem::take(&mut taken.facts), taken.outcome.shown());
                     let render = self.translators(&snapshot)?.render;
                     let Taken { outcome, acts, calls, says, tone, record, .. } = taken;
                     if self.options.remember {

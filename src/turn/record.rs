@@ -83,6 +83,12 @@ pub struct TurnRecord {
     /// The rounds, where functions were called; each is an entry of the session's log.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rounds: Vec<Round>,
+    /// What only an older program's record has: the view as it looked outside.
+    #[serde(skip_serializing)]
+    pub state: Option<serde_json::Map<String, serde_json::Value>>,
+    /// And where the conversation stands.
+    #[serde(skip_serializing)]
+    pub standing: Option<serde::de::IgnoredAny>,
 }
 
 /// One round of a turn that calls functions.
@@ -237,23 +243,13 @@ pub fn from_entry(entry: &Entry, shape: &Shape) -> Result<TurnRecord, TurnError>
     let unreadable = |detail: String| broken(&turn.session, turn.turn, detail);
     let read = |e: serde_json::Error| unreadable(e.to_string());
     let mut record: TurnRecord = serde_json::from_str(&turn.record).map_err(read)?;
-    let Older { state, standing } = serde_json::from_str(&turn.record).map_err(read)?;
-    if standing.is_some() {
+    if record.standing.is_some() {
         return Err(unreadable("an older program kept in it where the conversation stands, which is now kept as facts; begin a new session".to_owned()));
     }
-    if let Some(state) = state {
+    if let Some(state) = record.state.take() {
         record.view = shape.atoms(&state).map_err(|e| unreadable(e.to_string()))?;
     }
     Ok(record)
-}
-
-/// What only an older program's record has.
-#[derive(Deserialize)]
-struct Older {
-    #[serde(default)]
-    state: Option<serde_json::Map<String, serde_json::Value>>,
-    #[serde(default)]
-    standing: Option<serde::de::IgnoredAny>,
 }
 
 /// Who said something and when, for proofs.

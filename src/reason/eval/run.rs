@@ -182,12 +182,12 @@ impl<'a> Run<'a> {
         let r = lookup.relation as usize;
         let arity = self.arities[r];
         let hash = key_hash(key.iter().take(lookup.hashed).copied());
-        if below
-            && self.fixed.get(r).is_some_and(|n| *n > 0)
-            && let Some(relation) = self.below.get(r)
-        {
-            let (mut row, chained) = relation.first(lookup.index, hash);
-            while row != NO_ROW {
+        let above: &'a Relation = &self.above[r];
+        let fixed = self.below.get(r).filter(|_| below && self.fixed.get(r).is_some_and(|n| *n > 0));
+        for relation in fixed.map(|r: &'a Arc<Relation>| &**r).into_iter().chain([above]) {
+            // Those of the last round stand one behind the other.
+            let (mut row, chained) = if range.end == NO_ROW { relation.first(lookup.index, hash) } else { (range.start, false) };
+            while row < range.end {
                 self.count()?;
                 let values = relation.row(arity, row);
                 if fits(values) && self.rest(&lookup.rest, values)? && each(self)? {
@@ -195,29 +195,6 @@ impl<'a> Run<'a> {
                 }
                 row = relation.after(lookup.index, row, chained);
             }
-        }
-        let relation: &'a Relation = &self.above[r];
-        if relation.is_empty() {
-            return Ok(Some(false));
-        }
-        if range.end != NO_ROW {
-            for row in range {
-                self.count()?;
-                let values = relation.row(arity, row);
-                if fits(values) && self.rest(&lookup.rest, values)? && each(self)? {
-                    return Ok(Some(true));
-                }
-            }
-            return Ok(Some(false));
-        }
-        let (mut row, chained) = relation.first(lookup.index, hash);
-        while row != NO_ROW {
-            self.count()?;
-            let values = relation.row(arity, row);
-            if fits(values) && self.rest(&lookup.rest, values)? && each(self)? {
-                return Ok(Some(true));
-            }
-            row = relation.after(lookup.index, row, chained);
         }
         Ok(Some(false))
     }

@@ -304,13 +304,15 @@ fn value<'a>(bindings: &'a Bindings, var: &str) -> Option<&'a Term> {
     bindings.iter().find_map(|(n, v)| if let (true, Value::Term(t)) = (&**n == var, v) { Some(t) } else { None })
 }
 
-/// A phrase with its shared alternatives.
+/// A phrase with its shared alternatives, which may name others a few deep.
 fn filled(text: &str, shared: &BTreeMap<String, String>) -> String {
     let mut full = text.to_owned();
-    for _ in 0..4 {
-        for (name, words) in shared {
-            full = full.replace(&format!("${name};"), &format!("({words})"));
-        }
+    for _ in 0..8 {
+        let Some((first, rest)) = full.split_once('$') else { break };
+        full = rest.split('$').fold(first.to_owned(), |out, part| match part.split_once(';').and_then(|(name, after)| Some((shared.get(name)?, after))) {
+            Some((words, after)) => out + "(" + words + ")" + after,
+            None => out + "$" + part,
+        });
     }
     full
 }

@@ -293,8 +293,9 @@ impl<'a> Chart<'a> {
         let mut out = vec![];
         // A condition is looked at when its pattern is first tried, as most are not.
         let mut conditions: FxHashMap<u16, Option<Vec<(u8, Term)>>> = FxHashMap::default();
+        let mut any = grammar.any.clone();
         for at in 0..self.tokens.len() {
-            for p in self.tried(grammar, at) {
+            for p in self.tried(grammar, at, &mut any) {
                 let Some(pattern) = grammar.patterns.get(usize::from(p)) else { continue };
                 let conditional = pattern.after.is_some() || pattern.needs_line;
                 if conditional && conditions.entry(p).or_insert_with(|| condition(pattern, context)).is_none() {
@@ -312,15 +313,17 @@ impl<'a> Chart<'a> {
         (out, conditions.into_iter().filter_map(|(p, binds)| Some((usize::from(p), binds?))).collect())
     }
 
-    /// The patterns that may begin at a token, in their order: those of its words, and those that begin with a slot.
-    fn tried(&self, grammar: &RoleGrammar, at: usize) -> Vec<u16> {
+    /// The patterns that may begin at a token, in their order: those of its words, and of `any`, which begin with a slot. What needs words that
+    /// do not come from here on is left out of these for good.
+    fn tried(&self, grammar: &RoleGrammar, at: usize, any: &mut Vec<u16>) -> Vec<u16> {
         let (Some(t), Some(rest)) = (self.tokens.get(at), self.rest.get(at)) else { return vec![] };
         let slot = self.phrases_at.get(at).is_some_and(|p| !p.is_empty())
             || self.values_at.get(at).is_some_and(|v| !v.is_empty())
             || matches!(t.kind, Kind::Number { .. } | Kind::Word);
         let by_word = t.readings().filter_map(|(w, _)| grammar.by_word.get(&w)).flatten();
-        let may = |p: &&u16| grammar.needs.get(usize::from(**p)).is_none_or(|signs| signs.iter().all(|s| s & rest != 0 || *s == Signs::MAX));
-        let mut out: Vec<u16> = by_word.chain(grammar.any.iter().filter(|_| slot)).filter(may).copied().collect();
+        let may = |p: &u16| grammar.needs.get(usize::from(*p)).is_none_or(|signs| signs.iter().all(|s| s & rest != 0 || *s == Signs::MAX));
+        any.retain(may);
+        let mut out: Vec<u16> = by_word.copied().filter(may).chain(any.iter().copied().filter(|_| slot)).collect();
         out.sort_unstable();
         out.dedup();
         out

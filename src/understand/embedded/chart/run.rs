@@ -77,9 +77,10 @@ impl Chart<'_> {
         if let Some(known) = self.classes.get(&(class, at)) {
             return known.clone();
         }
-        let model = self.model;
+        let (model, rest) = (self.model, self.rest.get(at).copied().unwrap_or(0));
         let mut best: BTreeMap<usize, f32> = BTreeMap::new();
-        for (e, s, _) in model.classes.get(usize::from(class)).map_or(vec![], |p| self.run(p, at)) {
+        let may = |p: &&Program| p.must.iter().all(|m| m & rest != 0);
+        for (e, s, _) in model.classes.get(usize::from(class)).filter(may).map_or(vec![], |p| self.run(p, at)) {
             let b = best.entry(e).or_insert(f32::MIN);
             *b = b.max(s);
         }
@@ -90,10 +91,6 @@ impl Chart<'_> {
 
     /// Runs a program from a token; ends with scores and bindings.
     pub fn run(&mut self, program: &Program, start: usize) -> Vec<Ending> {
-        let rest = self.rest.get(start).copied().unwrap_or(0);
-        if program.must.iter().any(|m| m & rest == 0) {
-            return vec![];
-        }
         // A class within a program runs while the program does.
         let mut ways = self.spare.pop().unwrap_or_default();
         let out = self.follow(program, start, &mut ways);
