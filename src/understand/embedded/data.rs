@@ -143,11 +143,13 @@ pub struct Lines {
 pub struct InPlace {
     /// Fact `replaceable_ingredient(ITEM, OLD, NEW)`.
     pub fact: String,
-    /// The operation that puts on what needs no other's place, `add`, and the fact `available_topping(ITEM, PART)` of what it is done with.
+    /// The operation that puts on what needs no other's place: `add`.
     pub puts: String,
+    /// Fact `available_topping(ITEM, PART)` of what needs none.
     pub free: String,
-    /// The operation on the two, `change`, and what holds them, `swap(OLD, NEW)`.
+    /// The operation on two parts: `change`.
     pub change: String,
+    /// What holds the two: `swap(OLD, NEW)`.
     pub pair: String,
 }
 
