@@ -24,8 +24,8 @@ pub struct Knowledge {
     pub amounts: FxHashMap<(Name, Name), i64>,
     /// Facts of one or two arguments: predicate and first argument to the second ones.
     pub pairs: FxHashMap<(Name, Name), Vec<Name>>,
-    /// What stands in for what on which item: the item, the old part and the new one.
-    pub in_place: FxHashSet<[Name; 3]>,
+    /// What a part stands in for on an item: the item and the part to the old ones.
+    pub in_place: FxHashMap<[Name; 2], Vec<Name>>,
     /// Groups with their members.
     pub members: Arc<[(Name, Name)]>,
 }
@@ -80,7 +80,7 @@ pub fn knowledge<'a>(model: &Model, mut words: Words, facts: impl Iterator<Item 
         }
         let swaps = model.lines.as_ref().and_then(|l| l.config.in_place.as_ref()).is_some_and(|p| *p.fact == *fact.name);
         if let ([item, old, new], true) = (named.as_slice(), swaps) {
-            k.in_place.insert([item.clone(), old.clone(), new.clone()]);
+            k.in_place.entry([item.clone(), new.clone()]).or_default().push(old.clone());
         }
         if named.len() > 1 {
             strings.push((fact.name.clone(), named));

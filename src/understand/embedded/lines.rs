@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::knowledge::Knowledge;
 use super::model::Model;
 use crate::term::{Atom, Name, Term};
+use crate::text::stem;
 use crate::understand::Context;
 
 /// Instances that something is said of.
@@ -474,6 +475,11 @@ impl Ledger {
 /// Whether a word of the name is the kind.
 pub fn is_called(name: &str, kind: &str) -> bool {
     name.split_whitespace().any(|w| w.eq_ignore_ascii_case(kind))
+}
+
+/// Whether the name ends in the word, in whatever number.
+pub fn ends_in(name: &str, word: &str) -> bool {
+    name.split_whitespace().next_back().is_some_and(|last| stem(&last.to_lowercase()) == stem(word))
 }
 
 /// Whether a term names something.

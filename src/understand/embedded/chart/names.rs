@@ -2,10 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::term::Name;
-use crate::text::stem;
-
 use super::{Candidate, Chart, Kind, NameEdge, Phrases, Thresholds, Token};
+use crate::understand::embedded::lines::ends_in;
 
 impl Chart<'_> {
     pub(super) fn find_values(&mut self) {
@@ -189,14 +187,13 @@ impl Chart<'_> {
     fn all_called(&self, word: &str, scores: &mut BTreeMap<usize, f32>) {
         let names = &self.knowledge.names;
         let group = self.model.lines.as_ref().map_or("", |l| &l.config.group);
-        let called = |name: &Name| name.split_whitespace().next_back().is_some_and(|last| stem(&last.to_lowercase()) == stem(word));
         let choices = |id: usize| names.name(id).map_or(&[][..], |n| self.knowledge.second(group, n));
         if scores.iter().any(|(id, s)| *s >= 0.93 && choices(*id).is_empty()) {
             return;
         }
         let of_groups = scores.keys().flat_map(|id| choices(*id)).filter_map(|n| names.find(n));
         let all: BTreeSet<usize> =
-            scores.keys().copied().chain(of_groups).filter(|id| choices(*id).is_empty() && names.name(*id).is_some_and(called)).collect();
+            scores.keys().copied().chain(of_groups).filter(|id| choices(*id).is_empty() && names.name(*id).is_some_and(|n| ends_in(n, word))).collect();
         if all.len() > 1 {
             let score = scores.values().copied().fold(0.0, f32::max).min(0.9);
             *scores = all.into_iter().map(|id| (id, score)).collect();

@@ -139,7 +139,8 @@ impl Embedded {
         // "The same again": labels know the thing, not what was copied of it.
         let of_phrase = |words: &Vec<Range<usize>>| heard.predicates.iter().zip(&heard.words).any(|(a, w)| w == words && said_so.contains(&a));
         let mut missing = heard.predicates.iter().zip(&heard.words).filter(|(a, _)| !said_so.contains(a)).peekable();
-        if missing.peek().is_some() && missing.all(|(_, words)| of_phrase(words)) && said_so.iter().all(|a| heard.predicates.contains(a)) {
+        let heard_too = said_so.iter().all(|a| heard.predicates.contains(a));
+        if heard_too && missing.peek().is_some() && missing.all(|(_, words)| of_phrase(words)) {
             return None;
         }
         let doubts = doubts(heard, &said_so, lost);
@@ -149,7 +150,7 @@ impl Embedded {
         let left = (0..chart.tokens.len()).filter(|i| chart.strange(*i) && !read(*i));
         out.uncovered = left.filter_map(|i| Some(chart.tokens.get(i)?.range.clone())).collect();
         // Who reads the same has left unread what the patterns left: "don't mark the beans as out".
-        if said_so.iter().all(|a| heard.predicates.contains(a)) {
+        if heard_too {
             out.uncovered.retain(|r| !heard.uncovered.contains(r));
             out.uncovered.splice(0..0, heard.uncovered.iter().cloned());
         }

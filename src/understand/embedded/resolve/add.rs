@@ -200,7 +200,9 @@ impl Resolver<'_, '_> {
                 }
                 let revised =
                     || edge.end == np.end && self.chart.is_word("revises", np.end) && self.chart.tokens.get(np.end + 1).is_none_or(|t| t.punct().is_some());
-                if let Some(n) = np.count.filter(|_| self.says_again(&name, edge) || self.entries.is_empty() && revised() && self.counts_anew(np, &name)) {
+                if let Some(n) =
+                    np.count.filter(|_| self.says_again(&name, edge) || self.entries.is_empty() && revised() && self.counts_anew(np, &name).is_some())
+                {
                     return self.set_number(name, n, edge, pattern.weak);
                 }
                 // What comes with it by itself is there.
@@ -250,10 +252,10 @@ impl Resolver<'_, '_> {
         }
     }
 
-    /// Whether as many are said of what was just told as are not there.
-    pub(super) fn counts_anew(&self, np: &Np, name: &Name) -> bool {
+    /// How many are said of what was just told, where another number is there.
+    pub(super) fn counts_anew(&self, np: &Np, name: &Name) -> Option<i64> {
         let there = self.ledger.number_of(name) as i64;
-        there > 0 && np.count.is_some_and(|n| n != there) && self.spoken_of().any(|s| s == name)
+        np.count.filter(|n| there > 0 && *n != there && self.spoken_of().any(|s| s == name))
     }
 
     pub(super) fn set_number(&mut self, item: Name, n: i64, edge: &Edge, weak: u8) {

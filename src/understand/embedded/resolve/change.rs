@@ -348,8 +348,7 @@ impl Resolver<'_, '_> {
         let free = knowledge.second(&how.free, item).contains(part) || self.ledger.included(knowledge, item, part);
         // Who says "add" is told that it is not offered so.
         let adds = (edge.start..edge.end).any(|i| self.chart.is_word("puts", i));
-        let gone = |[of, old, new]: &&[Name; 3]| of == item && new == part && self.ledger.included(knowledge, item, old);
-        let mut old = knowledge.in_place.iter().filter(gone).map(|[_, old, _]| old);
+        let mut old = knowledge.in_place.get(&[item.clone(), part.clone()])?.iter().filter(|old| self.ledger.included(knowledge, item, old));
         let out = old.next().filter(|_| **op == *how.puts && !free && !adds && old.next().is_none())?;
         Some(vec![Term::Const(how.change.as_str().into()), Term::Fun(how.pair.as_str().into(), [out, part].map(|p| Term::Str(p.clone())).into())])
     }

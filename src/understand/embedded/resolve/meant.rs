@@ -5,9 +5,9 @@ use std::ops::Range;
 use super::{Picked, Resolver, to_i32};
 use crate::ontology::Arg;
 use crate::term::{Atom, Name, Term};
-use crate::text::stem;
 use crate::understand::Unsure;
 use crate::understand::embedded::chart::{Bind, Edge, NameEdge};
+use crate::understand::embedded::lines::ends_in;
 use crate::understand::embedded::model::Phrasing;
 use crate::understand::embedded::phrase::{Article, Head, Np, Which};
 use crate::understand::embedded::template::{Slot, Template};
@@ -41,17 +41,16 @@ impl Resolver<'_, '_> {
 
     /// All that is meant by the one word in which their names end: "the freezes", "all three freezes".
     fn called_alike(&self, np: &Np, said: &NameEdge, mask: u64) -> Vec<Name> {
-        let Some(word) = self.chart.tokens.get(said.start).map(|t| stem(&t.text)).filter(|_| np.plural && said.end == said.start + 1) else { return vec![] };
+        let Some(word) = self.chart.tokens.get(said.start).map(|t| &t.text).filter(|_| np.plural && said.end == said.start + 1) else { return vec![] };
         let fit = || said.candidates.iter().filter(|c| self.chart.mask(c.name) & mask != 0);
         let whole = match np.count {
             Some(n) => usize::try_from(n).is_ok_and(|n| n == fit().count()),
             None => np.which == Which::All || np.article == Article::Definite,
         };
         let names: Vec<Name> = fit().filter_map(|c| self.chart.name(c.name)).collect();
-        let called = |n: &Name| n.split_whitespace().next_back().is_some_and(|last| stem(&last.to_lowercase()) == word);
         // What is there, or was just spoken of, is meant by itself.
         let known = |n: &Name| self.ledger.holds(n) || self.spoken_of().any(|s| s == n);
-        if whole && fit().all(|c| c.score < 0.93) && names.iter().all(|n| called(n) && !known(n)) { names } else { vec![] }
+        if whole && fit().all(|c| c.score < 0.93) && names.iter().all(|n| ends_in(n, word) && !known(n)) { names } else { vec![] }
     }
 
     /// For each argument of a template the sort bits and whether its sort takes new names.

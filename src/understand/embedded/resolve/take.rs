@@ -44,9 +44,11 @@ impl Resolver<'_, '_> {
                         None => self.take_off(template, &name, np.count.unwrap_or(1), edge, pattern.weak.max(1)),
                     }
                 }
-                // "No, two chalupas", of three that were just told.
-                Picked::One(name) if denied && self.counts_anew(&np, &name) => self.set_number(name, np.count.unwrap_or(1), edge, pattern.weak),
                 Picked::One(name) => {
+                    // "No, two chalupas", of three that were just told.
+                    if let Some(n) = self.counts_anew(&np, &name).filter(|_| denied) {
+                        return self.set_number(name, n, edge, pattern.weak);
+                    }
                     let there = self.ledger.number_of(&name);
                     let n = np.count.unwrap_or(if np.plural || matches!(np.which, Which::Both | Which::All) { there.max(1) as i64 } else { 1 });
                     self.take_off(template, &name, n, edge, pattern.weak);
