@@ -22,8 +22,9 @@ pub mod scan;
 mod words;
 
 use chart::{Reading, State};
-use clauses::Clauses;
+use clauses::{Behind, Clauses};
 use grammar::{ACTIONS, Grammar, Ground, Mask};
+use names::Reach;
 use scan::{Entity, NameIndex, read, sentences};
 
 /// Wordings of the template that are known beside the turn's own.
@@ -122,7 +123,7 @@ impl Faithful {
             states: vec![State::default()],
             held: vec![],
             fault: too_many.then_some(Violation::Length),
-            refused: false,
+            behind: Behind::default(),
             spoken: vec![],
             asks: says.iter().enumerate().filter_map(|(at, say)| Some((1 << at, self.grammar.asked(&say.action)?))).collect(),
             topics: vec![],
@@ -138,17 +139,13 @@ impl Faithful {
     }
 }
 
-/// A text with the names that words of it stand for, by each word and the one before it.
-fn in_full<'a>(text: &str, stands_for: impl Fn(&str, &str) -> Option<&'a String>) -> String {
-    let mut before = String::new();
-    let mut full = |piece: &str| {
+/// A text with its words in full that are cut short.
+fn shorts<'a>(text: &str, stands_for: impl Fn(&str) -> Option<&'a String>) -> String {
+    let full = |piece: &str| {
         let word = piece.trim_end_matches(|c: char| !c.is_alphanumeric());
-        let lower = word.to_lowercase();
-        let name = stands_for(&lower, &before);
-        before = lower;
-        name.and_then(|name| Some(name.clone() + piece.strip_prefix(word)?)).unwrap_or_else(|| piece.to_owned())
+        stands_for(&word.to_lowercase()).and_then(|name| Some(name.clone() + piece.strip_prefix(word)?)).unwrap_or_else(|| piece.to_owned())
     };
-    text.split_inclusive(|c: char| !c.is_alphanumeric()).map(&mut full).collect()
+    text.split_inclusive(|c: char| !c.is_alphanumeric()).map(full).collect()
 }
 
 fn mask(of: &[usize]) -> Mask {
@@ -171,8 +168,8 @@ pub struct Checker {
     states: Vec<State>,
     held: Vec<String>,
     fault: Option<Violation>,
-    /// Whether what was named last is refused.
-    refused: bool,
+    /// What was named last.
+    behind: Behind,
     /// What was said so far, sentence by sentence.
     spoken: Vec<words::Phrase>,
     /// Questions about one thing, each with its name.
@@ -230,19 +227,14 @@ impl Checker {
             return vec![];
         }
         self.spoken.push(tokens);
-        let short = |word: &str, _: &str| self.clauses.grammar.in_full(word);
-        let head = |word: &str, before: &str, bare: bool| {
-            let known = matches!(before, "the" | "your" | "that" | "this" | "those");
-            let part = |name: &&String| bare && !words::tokens(name).iter().any(|w| w == before);
-            short(word, before).or_else(|| self.ground.heads.get(word).filter(|name| known || part(name)))
-        };
-        let plain = words::years(sentence);
-        let full = [in_full(&plain, short), in_full(&plain, |w, b| head(w, b, false)), in_full(&plain, |w, b| head(w, b, true))];
+        let plain = shorts(&words::years(sentence), |word| self.clauses.grammar.in_full(word));
+        let spelled = |reach| names::in_full(&plain, &self.ground.spoken, &self.ground.heads, &self.ground.rows.counting, reach);
+        let full = [plain.clone(), spelled(Reach::Known), spelled(Reach::Strong), spelled(Reach::All)];
         let resolved: Vec<String> = full.iter().map(|text| self.resolved(text)).collect();
         let mut texts: Vec<String> = full.into_iter().chain(resolved).collect();
         texts.dedup();
         // Every way to read it counts: a name may be said in full, and a pronoun too.
-        let (mut states, mut refused, mut fault, mut near) = (BTreeSet::new(), self.refused, None, String::new());
+        let (mut states, mut behind, mut fault, mut near) = (BTreeSet::new(), self.behind, None, String::new());
         for text in &texts {
             let tokens = words::tokens(text);
             let mut reading = Reading::new(&self.ground, &tokens);
@@ -251,9 +243,9 @@ impl Checker {
                 near = tokens.get(reading.reached.saturating_sub(2)..).unwrap_or_default().iter().take(8).map(String::as_str).collect::<Vec<_>>().join(" ");
                 continue;
             }
-            match self.clauses.sentence(text, self.refused) {
+            match self.clauses.sentence(text, self.behind) {
                 Ok(named) => {
-                    refused = named;
+                    behind = named;
                     states.extend(read.into_iter().filter(|state| !self.asks_of_other(state, text)));
                 }
                 Err(wrong) => fault = fault.or(Some(wrong)),
@@ -272,7 +264,7 @@ impl Checker {
             self.fault = Some(fault);
             return vec![];
         }
-        self.refused = refused;
+        self.behind = behind;
         let states: Vec<State> = states.into_iter().collect();
         let topics = texts.iter().map(|text| self.clauses.topics(text, &self.ground.topics)).max_by_key(Vec::len).unwrap_or_default();
         if !topics.is_empty() {

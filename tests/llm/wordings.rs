@@ -119,6 +119,8 @@ fn lies_are_refused() {
         ("lies-seventeen-source", 0),
         ("lies-seventeen-kept", 4),
         ("lies-eighteen-source", 0),
+        ("lies-nineteen-source", 0),
+        ("lies-twenty-source", 2),
         ("lies-fresh", 1),
     ]);
 }
@@ -158,6 +160,8 @@ fn honest_wordings_pass() {
         ("honest-twentyseven", 19),
         ("honest-twentyeight", 32),
         ("honest-twentynine", 11),
+        ("honest-thirty", 12),
+        ("honest-thirtyone", 30),
         ("honest-fresh", 10),
     ]);
 }

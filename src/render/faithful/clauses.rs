@@ -7,12 +7,14 @@ use serde::Deserialize;
 
 use super::alike::unmarked;
 use super::grammar::Grammar;
-use super::scan::{Entity, NameIndex, read, tokens};
+use super::scan::{Entity, NameIndex, read, tokens, word};
 use super::{Violation, collect, unsupported};
 use crate::render::{Render, Say, Tone};
 use crate::term::{Atom, Term};
 
 mod belonging;
+mod placing;
+mod telling;
 
 /// Signs of money; only the configured one may be said.
 const CURRENCIES: [char; 9] = ['$', '€', '£', '¥', '¢', '₹', '₽', '₩', '฿'];
@@ -104,6 +106,19 @@ lists! {
         replacing,
         /// How a thing may be: what stands behind a name is said of that name.
         fitting,
+        /// What throws a thing away unless it is said where to, and what says where to.
+        tossing,
+        placing,
+        /// What leaves out every thing behind it that has its article.
+        holding,
+        /// What makes an amount no more than about so.
+        hedging,
+        /// How it may be made.
+        styled,
+        /// What says behind a thing that it holds others, and before "in" that it is held; and what can hold them.
+        wrapping,
+        wrapped,
+        wrappers,
     }
 }
 
@@ -120,6 +135,12 @@ pub struct Never {
     /// Words of an action that the sentence must name, if any are said.
     #[serde(default, deserialize_with = "words_of")]
     naming: BTreeSet<String>,
+    /// Only in a clause that names nothing, and so tells of every action.
+    #[serde(default)]
+    nameless: bool,
+    /// Where what was named last is none of these, and nothing is named or denied beside it.
+    #[serde(default, deserialize_with = "words_of")]
+    only: BTreeSet<String>,
     /// The phrases.
     say: Vec<String>,
 }
@@ -159,6 +180,15 @@ struct Held {
     kind: Vec<String>,
     /// These, and those within them: `check update size large`.
     words: Vec<String>,
+}
+
+/// What was named last: whether it is refused, and no more than something that another is made without.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Behind {
+    refused: bool,
+    lacks: bool,
+    /// The actions that it is about, by their places.
+    last: u64,
 }
 
 /// The actions of one reply.
@@ -224,8 +254,8 @@ impl Clauses {
         out
     }
 
-    /// Judges one sentence, which stands behind something refused or not; gives whether what it names last is refused.
-    pub fn sentence(&self, text: &str, behind: bool) -> Result<bool, Violation> {
+    /// Judges one sentence, which stands behind something refused or not; gives whether what it names last is.
+    pub fn sentence(&self, text: &str, behind: Behind) -> Result<Behind, Violation> {
         if let Some(sign) = text.chars().find(|c| self.foreign.contains(c)) {
             return Err(Violation::Unsupported(format!("`{sign}`")));
         }
@@ -252,6 +282,7 @@ impl Clauses {
             || self.raises(text)
             || self.tells_of_more(text)
             || self.fits_another(text)
+            || self.misplaces(text)
         {
             return Err(Violation::Unsupported(near()));
         }
@@ -264,11 +295,12 @@ impl Clauses {
         if !of.is_empty() && of.iter().all(|h| h.denies) && !text.trim_end().ends_with('?') && !has(behind_answer, &self.grammar.refusing) {
             return Err(Violation::Negation(near()));
         }
-        let (mut refused, mut lacks) = (behind, false);
+        let Behind { mut refused, mut lacks, last } = behind;
         let mut joined = tokens(text).first().is_some_and(|t| self.grammar.rows.joining.contains(&t.word));
         // What names nothing may be denied beside what is named: registered, with no allergies.
         let nameless = self.held.iter().any(|h| h.names.is_empty() && h.denies);
         let all: Vec<(Vec<&Held>, String)> = clauses(text).into_iter().map(|clause| (self.about(&clause), clause)).collect();
+        let Some(last) = self.tells_of_last(text, &all, last) else { return Err(Violation::Unsupported(near())) };
         for (at, (of, clause)) in all.iter().enumerate().filter(|(_, (of, _))| !of.is_empty()) {
             let refuses = of.iter().any(|h| h.refuses);
             if !nameless && !refuses && has(clause, &self.grammar.denying) {
@@ -290,7 +322,7 @@ impl Clauses {
             }
             refused |= refuses;
         }
-        Ok(refused)
+        Ok(Behind { refused, lacks, last })
     }
 
     /// Whether a clause that does no more than name says "too", so that what was said last holds of it: the bowl is off, and the burrito too.
@@ -334,7 +366,7 @@ impl Clauses {
     fn rows_agree(&self, text: &str) -> bool {
         let Rows { denying, before, counted: items, counting, heading, joining, apart, away, upon, pointing, done_to, after_done, .. } = &*self.grammar.rows;
         let all = tokens(&marked(text));
-        let word = |at: usize| all.get(at).map_or("", |t| t.word.as_str());
+        let word = |at: usize| word(&all, at);
         let done = |at: usize| pointing.contains(word(at)) && done_to.contains(word(at + 1)) && !word(at + 2).is_empty() && !after_done.contains(word(at + 2));
         if (0..all.len()).any(done) {
             return false;
@@ -442,17 +474,6 @@ impl Clauses {
         let all = read(text, &self.names);
         let counted = |run: &[Entity]| matches!(run, [Entity::Number(200..=2_000), Entity::Name(_), amount] if single(amount));
         !says(each) && (all.windows(3).any(counted) || (says(both) || says(together) || says(several) && self.orders_several()) && all.iter().any(single))
-    }
-
-    /// A phrase of the text that is never said beside one of the actions.
-    fn never_said(&self, text: &str, of: &[&Held]) -> Option<String> {
-        let held = |words: &BTreeSet<String>| self.held.iter().any(|h| h.kind.iter().any(|w| words.contains(w)));
-        let names = |words: &BTreeSet<String>| words.is_empty() || of.iter().any(|h| has_any(&h.kind, words));
-        let mut holds = self.grammar.never.iter().filter(|n| (n.beside.is_empty() || held(&n.beside)) && !held(&n.unless) && names(&n.naming)).peekable();
-        holds.peek()?;
-        let said = unmarked(text);
-        let said = [padded(&self.grammar.filling.weighty(&said)), padded(&said)];
-        holds.flat_map(|n| &n.say).find(|phrase| said.iter().any(|s| s.contains(*phrase))).cloned()
     }
 
     /// Whether a question tells as done what is only asked: I removed the Pepsi, okay?

@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::alike::{ASSENTS, Alike, Filling, REGRETS};
 use super::clauses::{Never, Rows, words_of};
-use super::names::{Cuts, cut, heads, merged, named, names_of, parts_of};
+use super::names::{Cuts, Heads, Spoken, cut, heads, merged, named, names_of, parts_of};
 use super::phrase::{Fill, Form, Part, Piece, Shape, Slot, among, phrase};
 use super::scan::NameIndex;
 use super::words::{self, Phrase};
@@ -256,8 +256,9 @@ impl Grammar {
             rows: self.rows.clone(),
             alike: self.alike.clone(),
             pronouns: subjects.len() == 1,
-            heads: heads(&all, names),
+            heads: heads(&all, names, &words.nouns, &self.rows.one_of),
             parts_of: parts_of(&all, names),
+            spoken: all,
             topics: says.iter().filter_map(|say| say.input.as_ref().and_then(named).or_else(|| named(&say.action))).collect(),
             free: ACTIONS,
             ..Ground::default()
@@ -446,8 +447,10 @@ pub struct Ground {
     /// What names that are cut short stand beside.
     pub cuts: Cuts,
     pronouns: bool,
-    /// Names by their last words, which stand for them behind an article.
-    pub heads: BTreeMap<String, String>,
+    /// Every name of the reply by its words.
+    pub spoken: Spoken,
+    /// What stands for them.
+    pub heads: Heads,
     /// What the actions are about, each by the first name that it holds: what a pronoun may stand for.
     pub topics: BTreeSet<String>,
     /// Parts of names that stand for them, and whether the last word is what others have too.

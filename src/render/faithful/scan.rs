@@ -273,6 +273,16 @@ fn place(list: &[String], word: &str) -> Option<i64> {
     list.iter().position(|w| *w == word && !w.is_empty()).and_then(|i| i64::try_from(i).ok())
 }
 
+/// The word at a place, nothing where there is none.
+pub fn word(tokens: &[Token], at: usize) -> &str {
+    tokens.get(at).map_or("", |t| &t.word)
+}
+
+/// A small number by itself.
+pub fn number(word: &str) -> Option<i64> {
+    place(&ENGLISH.units, word).or_else(|| word.parse().ok())
+}
+
 fn unit(token: &Token) -> bool {
     ENGLISH.is_money(&token.stem)
 }
@@ -309,7 +319,7 @@ fn number_at(tokens: &[Token]) -> Option<(Option<Entity>, usize)> {
 
 /// "five dollars and twenty-nine cents", "30 cents", "five twenty-nine", "a buck fifty".
 fn amount_at(tokens: &[Token]) -> Option<(Option<Entity>, usize)> {
-    let word = |at: usize| tokens.get(at).map_or("", |t| t.word.as_str());
+    let word = |at: usize| word(tokens, at);
     let small = |at: usize| match number_at(tokens.get(at..)?)? {
         (Some(Entity::Number(n)), length) if (1_000..10_000).contains(&n) && !word(at).starts_with(|c: char| c.is_ascii_digit()) => {
             Some((n / 100, at + length))
