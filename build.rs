@@ -38,10 +38,10 @@ fn walk(folder: &Path, name: &str, files: &mut Vec<(String, String)>) -> std::io
         let file = entry.file_name().to_string_lossy().into_owned();
         let inner = format!("{name}/{file}");
         let path = entry.path();
-        if path.is_dir() {
-            walk(&path, &inner, files)?;
-        } else if ["examples.jsonl", "held_out.jsonl"].contains(&file.as_str()) {
+        if ["examples.jsonl", "held_out"].contains(&file.as_str()) {
             // What was learned from them is in the model.
+        } else if path.is_dir() {
+            walk(&path, &inner, files)?;
         } else if [".lp", ".yaml", ".json", ".txt", ".j2", ".jsonl", ".md"].iter().any(|e| file.ends_with(e)) {
             files.push((inner, path.to_string_lossy().into_owned()));
         }

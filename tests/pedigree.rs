@@ -43,6 +43,13 @@ fn files(folder: &str, ends: &str) -> Vec<PathBuf> {
     out
 }
 
+/// What readers learn from and no pattern was written for.
+const HELD_OUT: &str = "kb/drive_thru/held_out";
+
+fn held_out() -> Vec<(String, Vec<String>)> {
+    files(HELD_OUT, ".jsonl").iter().flat_map(|f| utterances(f)).collect()
+}
+
 /// The first pairs of near copies, each as "one ~ other".
 fn copies(learned: &[(String, Vec<String>)], measured: &[(String, Vec<String>)]) -> Vec<String> {
     let exact: BTreeMap<&[String], &str> = measured.iter().filter(|m| m.1.len() >= SHORT).map(|(id, w)| (w.as_slice(), id.as_str())).collect();
@@ -72,7 +79,7 @@ fn copies(learned: &[(String, Vec<String>)], measured: &[(String, Vec<String>)])
 #[test]
 fn nothing_that_measures_is_learned_from() {
     let mut learned = utterances(&root().join("kb/drive_thru/examples.jsonl"));
-    learned.extend(utterances(&root().join("kb/drive_thru/held_out.jsonl")));
+    learned.extend(held_out());
     assert!(learned.len() > 5_000, "{}", learned.len());
     let mut measured = vec![];
     // `own.jsonl` trains: it is what the patterns were written with.
@@ -96,8 +103,8 @@ fn what_is_tuned_on_and_what_is_kept_aside_are_apart() {
 /// What the trust in readings is fitted on is not what they were learned from: it would look surer than it is.
 #[test]
 fn what_is_held_out_is_not_among_the_examples() {
-    let names = |file: &str| utterances(&root().join(file)).into_iter().map(|u| u.0).collect::<BTreeSet<String>>();
-    let (learned, held) = (names("kb/drive_thru/examples.jsonl"), names("kb/drive_thru/held_out.jsonl"));
+    let names = |all: Vec<(String, Vec<String>)>| all.into_iter().map(|u| u.0).collect::<BTreeSet<String>>();
+    let (learned, held) = (names(utterances(&root().join("kb/drive_thru/examples.jsonl"))), names(held_out()));
     assert!(held.len() > 700 && held.is_disjoint(&learned));
 }
 
@@ -113,7 +120,8 @@ fn a_copy_is_found_and_a_likeness_is_not() {
 
 #[test]
 fn every_labelled_file_tells_where_it_comes_from() {
-    for file in ["-tune.jsonl", "-held.jsonl", "-test.jsonl"].iter().flat_map(|ends| files("tests/data/utterances", ends)) {
+    let ours = [("tests/data/utterances", "-tune.jsonl"), ("tests/data/utterances", "-test.jsonl"), (HELD_OUT, ".jsonl")];
+    for file in ours.iter().flat_map(|(folder, ends)| files(folder, ends)) {
         let text = std::fs::read_to_string(&file).unwrap();
         let about: serde_json::Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
         let about = about["about"].as_str().unwrap();
@@ -121,8 +129,9 @@ fn every_labelled_file_tells_where_it_comes_from() {
             assert!(about.contains(told), "{} does not tell `{told}`", file.display());
         }
     }
-    for (folder, readme) in [("tests/data/nlu", "tests/data/nlu/README.md"), ("tests/data/utterances", "tests/data/utterances/README.md")] {
-        let told = std::fs::read_to_string(root().join(readme)).unwrap();
+    let readmes = [("tests/data/nlu", "tests/data/nlu"), ("tests/data/utterances", "tests/data/utterances"), (HELD_OUT, "tests/data/utterances")];
+    for (folder, readme) in readmes.map(|(folder, of)| (folder, format!("{of}/README.md"))) {
+        let told = std::fs::read_to_string(root().join(&readme)).unwrap();
         assert!(told.contains("written by") || told.contains("Written by"), "{readme}");
         for file in files(folder, ".jsonl") {
             let name = file.file_name().unwrap().to_string_lossy().into_owned();

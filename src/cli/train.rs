@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::common::{Failure, Place, read};
-use crate::domain::ends::{examples_file, held_out_file, model_file};
+use crate::domain::ends::{examples_file, held_out_files, model_file};
 use crate::eval::learn::{Fold, Folds, cross_validate, expressible, learn};
 use crate::eval::nlu::{self, Case};
 use crate::ontology::Shape;
@@ -62,14 +62,15 @@ pub fn run(a: &Arguments) -> Result<bool, Failure> {
         let text = domain.files.read(&file).ok_or_else(|| Failure::Other(format!("there is no {file}; give --root or files of cases")))?;
         texts.push((file, text));
     }
-    let mut held_out = vec![];
-    if let Some(text) = domain.files.read(&held_out_file(&name)).filter(|_| a.files.is_empty()) {
-        held_out = cases(&text, &held_out_file(&name), &domain.ontology.view)?;
-        texts.push((held_out_file(&name), text));
-    }
     let mut all = vec![];
-    for (name, text) in texts.iter().filter(|t| t.0 != held_out_file(&name)) {
+    for (name, text) in &texts {
         all.extend(cases(text, name, &domain.ontology.view)?);
+    }
+    let mut held_out = vec![];
+    for file in held_out_files(&domain.files, &name).into_iter().filter(|_| a.files.is_empty()) {
+        let text = domain.files.read(&file).unwrap_or_default();
+        held_out.extend(cases(&text, &file, &domain.ontology.view)?);
+        texts.push((file, text));
     }
     if let Some(folds) = &a.folds {
         let parts = || folds.parse().map(Folds::Parts).map_err(|_| Failure::Other(format!("`{folds}` is no number of folds")));

@@ -24,9 +24,9 @@ pub fn examples_file(domain: &str) -> String {
     format!("kb/{domain}/examples.jsonl")
 }
 
-/// Labelled utterances that nothing else is learned from: how far readings can be trusted is fitted on them.
-pub fn held_out_file(domain: &str) -> String {
-    format!("kb/{domain}/held_out.jsonl")
+/// Labelled utterances that no pattern was written for: how far readings can be trusted is fitted on them.
+pub fn held_out_files(files: &super::Files, domain: &str) -> Vec<String> {
+    files.list(&format!("kb/{domain}/held_out/"), ".jsonl")
 }
 
 /// A domain's learned model.
@@ -43,8 +43,8 @@ pub fn damaged_model(domain: &str) -> Diagnostic {
 /// Whether the learned model is missing or comes from other examples than those beside it.
 pub fn stale_model(files: &super::Files, domain: &str) -> Option<Diagnostic> {
     let examples = files.read(&examples_file(domain))?;
-    let held_out = files.read(&held_out_file(domain));
-    let texts = || std::iter::once(examples.as_str()).chain(held_out.as_deref());
+    let held_out: Vec<String> = held_out_files(files, domain).iter().filter_map(|f| files.read(f)).collect();
+    let texts = || std::iter::once(&examples).chain(&held_out).map(String::as_str);
     let wrong = |message: &str| {
         let d = Diagnostic::warning("U004", Source::new(&model_file(domain), "").origin(0..0), message);
         Some(d.help(format!("`duologue train --domain {domain} --root .` makes it anew")))

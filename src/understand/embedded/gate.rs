@@ -41,7 +41,7 @@ const STRANGE: f32 = 0.25;
 /// Below which likelihood, of being meant or half meant, an act is not even asked about.
 const DROPPED: f32 = 0.3;
 /// From which likelihood to the second voice an act about a name that nothing bears was heard: it knows few such names.
-const BARELY: f32 = 0.05;
+const BARELY: f32 = 0.03;
 
 /// What a clause makes of a costly act that it speaks against.
 fn against(clause: Clause) -> Option<Verdict> {
@@ -265,9 +265,8 @@ impl Embedded {
         let uncovered = |t: &&Token| heard.uncovered.iter().any(|u| u.start < t.range.end && t.range.start < u.end);
         let named = |t: &Token| self.knowledge.names.knows(t.id) && !self.model.roles.get(&context.role).is_some_and(|g| g.words.contains(&t.id));
         let carries = |t: &Token| !named(t) && !has("definite", t) && !has("indefinite", t) && !has("list", t);
-        // A number that is no argument is a word like others: "86 the guac".
-        let counts = act.args.iter().any(|a| matches!(a, Term::Int(_)));
-        let number = !counts && tokens.get(from..to).into_iter().flatten().any(|t| matches!(t.kind, Kind::Number { .. }) && !self.knowledge.names.knows(t.id));
+        // A number says something: "86 the guac", "hot coffee 1.69".
+        let number = tokens.get(from..to).into_iter().flatten().any(|t| matches!(t.kind, Kind::Number { .. }) && !self.knowledge.names.knows(t.id));
         // Who else is named tells what it is about: "Ada Brandt, the salbutamol".
         let about = |e: &NameEdge| e.candidates.iter().filter(|c| c.score > 0.5).filter_map(|c| chart.name(c.name)).any(|n| act.args.contains(&Term::Str(n)));
         // Of a denial beside the act's own words nobody knows what it denies: "drop it, we won't get it anymore".

@@ -132,7 +132,7 @@ impl RoleModel {
 
     /// How likely each kind of act is, to the second voice: from the words with their names masked, whatever else was read in them.
     pub fn voice(&self, chart: &Chart<'_>, mentions: &[Mention], context: &Context) -> BTreeMap<String, f32> {
-        let chances = self.kind.read(&UtteranceView::new(chart, mentions, context).whole(&[]), self.kinds.len(), Choice::Any);
+        let chances = self.kind.read(&UtteranceView::new(chart, mentions, context).voice(chart, mentions), self.kinds.len(), Choice::Any);
         self.kinds.iter().cloned().zip(chances).collect()
     }
 

@@ -483,9 +483,9 @@ pub fn ends_in(name: &str, word: &str) -> bool {
 }
 
 /// Whether a term names something.
-pub fn names(t: &Term, name: &Name) -> bool {
+pub fn names(t: &Term, name: &str) -> bool {
     match t {
-        Term::Str(s) => s == name,
+        Term::Str(s) => **s == *name,
         Term::Fun(_, args) => args.iter().any(|t| names(t, name)),
         Term::Int(_) | Term::Const(_) => false,
     }

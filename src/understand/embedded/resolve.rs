@@ -307,7 +307,8 @@ impl<'c, 'a> Resolver<'c, 'a> {
             if is(&l.config.add) {
                 return self.add_line(template, edge, pattern, bound, rest);
             }
-            if is(&l.config.change) {
+            // "All large" is said of no line of its own.
+            if is(&l.config.change) && !matches!(template.args.first(), Some(Slot::Term(_))) {
                 return self.change(template, edge, pattern, bound);
             }
             if is(&l.config.remove) && template.args.iter().any(|a| matches!(a, Slot::Var(_) | Slot::Hole)) {

@@ -2,9 +2,10 @@
 
 use super::mentions::{Kind, Mention};
 use crate::link::UNKNOWN;
-use crate::term::{Atom, Term};
+use crate::term::{Atom, Name, Term};
 use crate::understand::Context;
 use crate::understand::embedded::chart::Chart;
+use crate::understand::embedded::lines::names;
 use crate::understand::embedded::phrase::{Article, Head, Which};
 use crate::understand::embedded::text;
 
@@ -72,6 +73,11 @@ impl UtteranceView {
         Self { places, at, about: about(context), own }
     }
 
+    /// Each mention's symbol and properties.
+    fn mentioned(&self) -> impl Iterator<Item = (&str, &[String])> {
+        self.at.iter().zip(&self.own).map(|(at, own)| (self.text(Some(*at)), own.as_slice()))
+    }
+
     fn text(&self, at: Option<usize>) -> &str {
         at.and_then(|i| self.places.get(i)).map_or("_", |p| &p.text)
     }
@@ -85,9 +91,9 @@ impl UtteranceView {
         out.add(&["me", &me]);
         out.add(&["before", before]);
         out.add(&["before+me", before, &me]);
-        for p in self.own.get(m).into_iter().flatten() {
-            out.add(&["own", p]);
-            out.add(&["own+me", p, &me]);
+        for (k, (symbol, own)) in self.mentioned().enumerate().filter(|(k, _)| *k != m) {
+            let side = if k < m { "l" } else { "r" };
+            own.iter().for_each(|p| out.add(&["other", side, p, symbol]));
         }
         for c in &self.about {
             out.add(&["about", c]);
@@ -95,6 +101,12 @@ impl UtteranceView {
         }
         let back = |k: usize| at.checked_sub(k);
         let word = |k: i32| if k < 0 { self.text(back(k.unsigned_abs() as usize)) } else { self.text(Some(at + k as usize)) };
+        for p in self.own.get(m).into_iter().flatten() {
+            out.add(&["own", p]);
+            out.add(&["own+me", p, &me]);
+            out.add(&["own+before", p, before]);
+            out.add(&["own+w", p, word(-1)]);
+        }
         for (k, place) in [(-4i32, "-4"), (-3, "-3"), (-2, "-2"), (-1, "-1"), (1, "1"), (2, "2"), (3, "3"), (4, "4")] {
             out.add(&["w", place, word(k)]);
             if k.abs() <= 2 {
@@ -154,6 +166,55 @@ impl UtteranceView {
 
     /// The features of the whole utterance; `labels` are those of its mentions.
     pub fn whole(&self, labels: &[String]) -> Vec<u32> {
+        self.of_words(labels).finish()
+    }
+
+    /// The features of the whole utterance with what is known of its mentions, whatever they are labelled.
+    pub fn voice(&self, chart: &Chart<'_>, mentions: &[Mention]) -> Vec<u32> {
+        let mut out = self.of_words(&[]);
+        for (symbol, own) in self.mentioned() {
+            for p in own {
+                out.add(&["own", p]);
+                out.add(&["own", p, symbol]);
+            }
+        }
+        for (m, at) in self.at.iter().enumerate() {
+            for (i, p) in self.places.iter().enumerate().filter(|(_, p)| p.mention.is_none() && !p.mark) {
+                out.add(&["beside", if i < *at { "l" } else { "r" }, &p.text, self.symbol(m)]);
+            }
+        }
+        for (a, b) in related(chart, mentions) {
+            let before = self.at.get(b).and_then(|at| at.checked_sub(1));
+            out.add(&["related", self.symbol(a), self.symbol(b), if a < b { "<" } else { ">" }]);
+            out.add(&["related by", self.symbol(a), self.symbol(b), self.text(before)]);
+        }
+        for clause in self.places.split_inclusive(|p| p.mark) {
+            let (words, end) = match clause.split_last() {
+                Some((mark, words)) if mark.mark => (words, mark.text.as_str()),
+                _ => (clause, "_"),
+            };
+            let (Some(first), Some(last)) = (words.first(), words.last()) else { continue };
+            let long = words.len().min(4).to_string();
+            out.add(&["clause begins", &first.text]);
+            out.add(&["clause begins", &first.text, &long]);
+            out.add(&["clause begins", &first.text, "", end]);
+            out.add(&["clause ends", &last.text, end]);
+            if words.iter().all(|p| p.mention.is_some()) {
+                out.add(&["clause bare", &first.text, &long, end]);
+                self.about.iter().for_each(|c| out.add(&["clause bare", c, &first.text]));
+            } else if words.iter().all(|p| p.mention.is_none()) {
+                let said: Vec<&str> = words.iter().map(|p| p.text.as_str()).take(5).collect();
+                out.add(&["clause", &said.join(" ")]);
+            }
+        }
+        out.finish()
+    }
+
+    fn symbol(&self, mention: usize) -> &str {
+        self.text(self.at.get(mention).copied())
+    }
+
+    fn of_words(&self, labels: &[String]) -> Sink {
         let mut out = Sink::default();
         out.add(&["bias"]);
         let kinds: Vec<&str> = self.places.iter().filter(|p| p.mention.is_some()).map(|p| p.text.as_str()).collect();
@@ -185,7 +246,7 @@ impl UtteranceView {
         out.add(&["first", self.text(Some(0))]);
         out.add(&["first2", self.text(Some(0)), self.text(Some(1))]);
         out.add(&["length", &(self.places.len().min(12) / 3).to_string()]);
-        out.finish()
+        out
     }
 }
 
@@ -241,15 +302,9 @@ fn properties(chart: &Chart<'_>, m: &Mention, context: &Context) -> Vec<String> 
         ));
         out.push(format!("plural {} part {}", np.plural, np.part));
         out.push(format!("attributes {}", np.attributes.len().min(1)));
-        if let Head::Name(e) = np.head {
-            let candidates = chart.names.get(e).map_or(&[][..], |x| &x.candidates);
-            let strong = candidates.first().is_some_and(|c| c.score >= 0.93);
-            out.push(format!("whole {strong}"));
-            let top: Vec<_> = candidates.first().and_then(|c| chart.name(c.name)).into_iter().collect();
-            let ordered = top.iter().any(|n| context.view.names_item(n));
-            let asked = top.iter().any(|n| context.last_actions.iter().flat_map(|a| &a.args).any(|a| matches!(a, Term::Str(s) if s == n)));
-            out.push(format!("ordered {ordered}"));
-            out.push(format!("asked {asked}"));
+        if let Head::Name(_) = np.head {
+            out.push(format!("whole {}", m.candidates(chart).first().is_some_and(|c| c.score >= 0.93)));
+            out.extend(named(chart, m).into_iter().flat_map(|name| known(chart, context, &name)));
         }
     }
     if let Kind::Value(_, v) = &m.kind {
@@ -259,6 +314,34 @@ fn properties(chart: &Chart<'_>, m: &Mention, context: &Context) -> Vec<String> 
         out.push(format!("whole {} money {}", whole.is_some(), money.is_some()));
         out.push(format!("size {}", whole.map_or(0, |w| w.to_string().len())));
     }
+    out
+}
+
+/// What a mention names, most likely.
+fn named(chart: &Chart<'_>, m: &Mention) -> Option<Name> {
+    chart.name(m.candidates(chart).first()?.name)
+}
+
+/// The mentions that a fact connects: a dish and what is in it.
+fn related(chart: &Chart<'_>, mentions: &[Mention]) -> Vec<(usize, usize)> {
+    let named: Vec<Option<Name>> = mentions.iter().map(|m| named(chart, m)).collect();
+    let pairs = named.iter().enumerate().flat_map(|a| named.iter().enumerate().map(move |b| (a, b)));
+    let relates = |a: &Option<Name>, b: &Option<Name>| a.as_ref().zip(b.as_ref()).is_some_and(|(a, b)| chart.knowledge.relates(a, b));
+    pairs.filter(|((i, a), (j, b))| i != j && relates(a, b)).map(|((i, _), (j, _))| (i, j)).collect()
+}
+
+/// What the conversation knows of a name: whether it was ordered, told of or changed, or is part of what was.
+fn known(chart: &Chart<'_>, context: &Context, name: &str) -> Vec<String> {
+    let told = || context.last_actions.iter().flat_map(|a| &a.args).filter_map(Term::as_name);
+    let lines = context.view.lines();
+    let changed = lines.iter().flat_map(|l| &l.changes).any(|c| c.args.iter().any(|t| names(t, name)));
+    let part_of_line = lines.iter().any(|l| chart.knowledge.relates(&l.item, name));
+    let of_it = context.last_actions.iter().filter(|a| a.args.iter().any(|t| names(t, name)));
+    let mut out: Vec<String> = of_it.take(2).map(|a| format!("told by {}", shape(a))).collect();
+    out.push(format!("ordered {}", context.view.names_item(name)));
+    out.push(format!("asked {}", told().any(|n| *n == *name)));
+    out.push(format!("part {part_of_line} {}", told().any(|n| chart.knowledge.relates(n, name))));
+    out.push(format!("changed {changed}"));
     out
 }
 

@@ -61,15 +61,26 @@ pub fn train(translator: &Embedded, utterances: &[Utterance], held_out: &[Uttera
     let all: Vec<&Utterance> = utterances.iter().chain(held_out).collect();
     let first = if held_out.is_empty() { 0 } else { utterances.len() };
     let lessons: Vec<Option<Lesson>> = all.iter().map(|u| lesson(translator, u)).collect();
-    let mut out = learn(&lessons, |_| true, source);
-    let mut rows = Rows::default();
     // By the words, so that a line more or less moves no other.
     let parts: Vec<u64> = all.iter().map(|u| fingerprint(std::iter::once(&*u.text)) % PARTS).collect();
-    for part in 0..PARTS {
+    let judge = |part: u64| {
         let judged = |i: usize| i >= first && parts.get(i) == Some(&part);
         let taught = translator.with_learned(learn(&lessons, |i| !judged(i), source));
+        let mut rows = Rows::default();
         all.iter().enumerate().filter(|(i, _)| judged(*i)).for_each(|(_, u)| taught.testify(u, &mut rows));
-    }
+        rows
+    };
+    let (mut out, rows) = std::thread::scope(|s| {
+        let judges: Vec<_> = (0..PARTS).map(|part| s.spawn(move || judge(part))).collect();
+        let out = learn(&lessons, |_| true, source);
+        let mut rows = Rows::default();
+        for (role, (readings, acts)) in judges.into_iter().flat_map(|j| j.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))) {
+            let of_role = rows.entry(role).or_default();
+            of_role.0.extend(readings);
+            of_role.1.extend(acts);
+        }
+        (out, rows)
+    });
     for (role, (readings, acts)) in rows {
         if let Some(model) = out.roles.get_mut(&role) {
             model.trust = Trust::fit(&readings, &acts, TRUST_ROUNDS, TRUST_AT_LEAST);
@@ -96,7 +107,7 @@ fn lesson(translator: &Embedded, u: &Utterance) -> Option<Lesson> {
         let (said, half): (Vec<&Atom>, Vec<&Atom>) = u.asks.iter().partition(|a| u.asks.iter().any(|b| a != &b && called_alike(a, b)));
         let done = u.gold.iter().chain(said).flat_map(kinds);
         let asked = half.into_iter().flat_map(kinds).map(|k| format!("{ASKED}{k}"));
-        let voice = (UtteranceView::new(chart, &as_heard, &u.context).whole(&[]), done.chain(asked).collect::<Vec<_>>());
+        let voice = (UtteranceView::new(chart, &as_heard, &u.context).voice(chart, &as_heard), done.chain(asked).collect::<Vec<_>>());
         // What is half said reads like what is said; whether it may be done is the second voice's to say.
         let unsaid = |a: &&Atom| u.asks.is_empty() || !a.args.is_empty();
         let meant: Vec<Atom> = u.gold.iter().filter(unsaid).chain(&u.asks).cloned().collect();

@@ -108,6 +108,11 @@ impl Resolver<'_, '_> {
         })
     }
 
+    /// The instances that were changed so, with their items.
+    fn touched(&self) -> Vec<(usize, Name)> {
+        self.last_change().map(|change| self.ledger.told_apart(&|changes| changes.contains(&change))).unwrap_or_default()
+    }
+
     /// "The other one", "the other taco", after one of two different things was spoken of; of what is there once, or more than twice,
     /// none is the other. `None` if the phrase does not speak so.
     fn other_than(&mut self, np: &Np, edge: &Edge, parts: &[Name]) -> Option<Target> {
@@ -117,8 +122,7 @@ impl Resolver<'_, '_> {
             Head::Name(_) => return None,
         };
         let held = self.ledger.there();
-        let change = self.last_change();
-        let touched = self.ledger.told_apart(&|changes| change.as_ref().is_some_and(|c| changes.contains(c))).into_iter().map(|x| x.1).next();
+        let touched = self.touched().into_iter().map(|x| x.1).next();
         let said = self.focus.as_ref().and_then(|f| self.ledger.item(f));
         let this = said.or(touched).or_else(|| self.spoken_of().find(|n| held.contains(n)).cloned()).or_else(|| self.current_item(parts))?;
         let k = self.chart.knowledge;
@@ -203,7 +207,7 @@ impl Resolver<'_, '_> {
         let k = self.chart.knowledge;
         let changed = self.chart.model.lines.as_ref().map_or(0, |l| l.changed | l.items);
         let asked = self.context.last_actions.iter().rev().filter(|a| a.args.len() == 3).find_map(|a| match a.args.get(1) {
-            Some(Term::Str(s)) if k.mask(s) & changed != 0 => Some(s.clone()),
+            Some(Term::Str(s)) if k.mask(s) & changed != 0 && self.ledger.holds(s) => Some(s.clone()),
             _ => None,
         });
         if asked.is_some() {
@@ -220,12 +224,15 @@ impl Resolver<'_, '_> {
             })
             .collect();
         let fits = |n: &Name| parts.iter().all(|p| k.relates(n, p) || self.ledger.has_change(n, p));
+        // "Onions on it", after "no beans on the pizza": what was changed last.
+        let touched = || if confirmed.is_empty() { self.touched().pop().map(|x| x.1) } else { None };
         // Parts are changed of what is made with some.
         let made = |n: &Name| !parts.is_empty() && self.ledger.is_made(k, n);
         confirmed
             .iter()
             .find(|n| fits(n))
             .cloned()
+            .or_else(|| touched().filter(|n| fits(n)))
             .or_else(|| self.ledger.last_item(&|n| self.ledger.kind_of(k, n).is_some() && fits(n)))
             .or_else(|| confirmed.iter().find(|n| made(n)).cloned())
             .or_else(|| self.ledger.last_item(&made))
@@ -242,6 +249,8 @@ impl Resolver<'_, '_> {
         let fact = attribute.and_then(|a| a.only_if.clone());
         let knowledge = self.chart.knowledge;
         let able = |n: &Name| fact.as_ref().is_none_or(|f| knowledge.holds(f, n));
+        let on_made_with = self.chart.model.lines.as_ref().map_or(&[][..], |l| &l.config.on_made_with);
+        let there = matches!(template.args.get(1), Some(Slot::Term(Term::Const(op))) if on_made_with.iter().any(|o| **o == **op));
         // "… and a large coke": of something that nobody sells.
         let strange = self.chart.tokens.get(edge.end).is_some_and(|t| t.id == crate::link::UNKNOWN);
         let target = match template.args.first() {
@@ -267,8 +276,12 @@ impl Resolver<'_, '_> {
             _ => match self.focus.clone() {
                 Some(f) if self.ledger.item(&f).is_some_and(|i| able(&i) || !strange) => f,
                 _ => {
-                    // Only what can have the attribute is meant, if anything is.
-                    match self.current_item(&parts).filter(able).or_else(|| self.ledger.last_item(&able)) {
+                    // Only what can have the attribute is meant, if anything is; what was added is left out where it was added.
+                    let added = |n: &Name| !parts.is_empty() && parts.iter().all(|p| self.ledger.has_change(n, p));
+                    let made = |n: &Name| parts.iter().all(|p| self.ledger.included(knowledge, n, p) || self.ledger.has_change(n, p));
+                    let current = self.current_item(&parts);
+                    let has = || self.ledger.last_item(&added).filter(|_| there && !current.as_ref().is_some_and(made));
+                    match has().or(current).filter(able).or_else(|| self.ledger.last_item(&able)) {
                         // What is said of one of several equal ones is said of all.
                         Some(i) => self.ledger.select(&i, None, None, self.ledger.are_equal(&i), false),
                         None => return,
@@ -286,8 +299,6 @@ impl Resolver<'_, '_> {
             None => (target, item),
         };
         let mut rest = vec![];
-        let on_made_with = self.chart.model.lines.as_ref().map_or(&[][..], |l| &l.config.on_made_with);
-        let there = matches!(template.args.get(1), Some(Slot::Term(Term::Const(op))) if on_made_with.iter().any(|o| **o == **op));
         for (i, slot) in template.args.iter().enumerate().skip(1) {
             let mask = masks.get(i).map_or(0, |m| m.0);
             let mask = if mask == 0 { self.part_mask() } else { mask };

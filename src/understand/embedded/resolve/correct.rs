@@ -188,7 +188,7 @@ impl Resolver<'_, '_> {
     }
 
     /// The line of this turn that is said anew, where a word of doubt stands between, "four bean burritos, hold on, five bean burritos",
-    /// or where it was only named before: "milk, three milks".
+    /// where it was only named before, "milk, three milks", or where it is only named again: "a water, plain water".
     pub(super) fn said_anew(&self, name: &Name, np: &Np, edge: &Edge) -> Option<usize> {
         let line = self.ledger.new_line_of(name).filter(|_| np.which == Which::Unsaid && !self.follows("list", edge))?;
         let at = self.entries.iter().rposition(|e| e.what == What::Line(line))?;
@@ -197,8 +197,11 @@ impl Resolver<'_, '_> {
         let doubted = (before.span.end..edge.start).any(|i| doubts(i) && !self.entries.iter().any(|e| e.span.contains(&i)));
         let counts = |i: usize| self.chart.is_word("indefinite", i) || self.chart.model.numbers.whole(self.chart.tokens, i).is_some();
         let bare = !self.looks_ahead || self.grammar.patterns.get(before.pattern).is_some_and(|p| p.bare);
-        let named = at + 1 == self.entries.len() && bare && !before.span.clone().any(counts);
+        let (last, counted) = (at + 1 == self.entries.len(), before.span.clone().any(counts));
         let told = np.count.is_some() || np.article == Article::Indefinite;
-        (doubted || named && told).then_some(line)
+        let comma = matches!(self.chart.tokens.get(before.span.end..edge.start), Some([t]) if t.punct() == Some(','));
+        let named = bare && !counted && told;
+        let again = counted && !told && !np.plural && comma;
+        (doubted || last && (named || again)).then_some(line)
     }
 }
