@@ -54,20 +54,24 @@ fn the_model_is_the_one_that_the_examples_give() {
     let held_out = held_out();
     let apart: Vec<Case> = held_out.iter().flat_map(|text| read_cases(text.as_bytes(), &domain().ontology.view).unwrap()).collect();
     let source = fingerprint(std::iter::once(&text).chain(&held_out).map(String::as_str));
-    let written = learn(&patterns, cases.iter(), &apart, source).to_text();
+    let written = learn(&patterns, cases.iter(), &apart, source, &|_| ()).to_text();
     assert!(written == files().read("kb/drive_thru/model.txt").unwrap(), "run `duologue train --root .`");
 }
 
+/// Few, since the test's build learns slowly.
 #[test]
-fn the_same_examples_give_the_same_bytes_and_labels_come_back() {
-    let cases = some(&examples().1, 25);
+fn the_same_examples_give_the_same_bytes() {
+    let cases = some(&examples().1, 330);
     let patterns = Domain::load(&files(), DOMAIN).unwrap().patterns().unwrap().unwrap();
-    let once = learn(&patterns, cases.iter(), &[], 1).to_text();
-    assert!(once == learn(&patterns, cases.iter(), &[], 1).to_text());
-    let read = Learned::from_text(&once).unwrap();
-    assert!(read.to_text() == once);
-    // Nearly all predicates can be written as labels and read from them again.
-    let share = expressible(&patterns.with_learned(read), &cases) * 100 / cases.len();
+    let once = learn(&patterns, cases.iter(), &[], 1, &|_| ()).to_text();
+    assert!(once == learn(&patterns, cases.iter(), &[], 1, &|_| ()).to_text());
+    assert!(Learned::from_text(&once).unwrap().to_text() == once);
+}
+
+#[test]
+fn nearly_all_predicates_can_be_written_as_labels_and_read_from_them_again() {
+    let cases = some(&examples().1, 25);
+    let share = expressible(&domain().embedded().unwrap().unwrap(), &cases) * 100 / cases.len();
     assert!(share >= 75, "{share} %");
 }
 

@@ -81,7 +81,7 @@ pub fn run(a: &Arguments) -> Result<bool, Failure> {
         return Ok(true);
     }
     let source = fingerprint(texts.iter().map(|t| t.1.as_str()));
-    let learned = learn(&translator, all.iter(), &held_out, source);
+    let learned = learn(&translator, all.iter(), &held_out, source, &|what| eprintln!("{what}"));
     let written = learned.to_text();
     let taught = translator.with_learned(learned.clone());
     print_model(&learned, &written, all.len(), expressible(&taught, &all));

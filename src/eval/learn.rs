@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::nlu::{Case, ReadingReport, evaluate};
 use crate::understand::embedded::Embedded;
 use crate::understand::embedded::learned::Learned;
+use crate::understand::embedded::learned::network::learning::Progress;
 use crate::understand::embedded::learned::train::{Utterance, train};
 
 /// How the cases are divided for cross-validation.
@@ -42,8 +43,8 @@ pub fn utterances<'c>(cases: impl Iterator<Item = &'c Case>) -> Vec<Utterance> {
 }
 
 /// Learns from cases; how far it can be trusted, from those held out.
-pub fn learn<'c>(translator: &Embedded, cases: impl Iterator<Item = &'c Case>, held_out: &[Case], source: u64) -> Learned {
-    train(translator, &utterances(cases), &utterances(held_out.iter()), source)
+pub fn learn<'c>(translator: &Embedded, cases: impl Iterator<Item = &'c Case>, held_out: &[Case], source: u64, progress: Progress<'_>) -> Learned {
+    train(translator, &utterances(cases), &utterances(held_out.iter()), source, progress)
 }
 
 /// Cross-validates: each fold is read by a translator that learned from all others. Folds are worked on side by side.
@@ -62,7 +63,7 @@ pub fn cross_validate(translator: &Embedded, cases: &[Case], folds: Folds, only:
         let mut done = vec![];
         while let Some(name) = names.get(next.fetch_add(1, Ordering::Relaxed)) {
             let others = parts.iter().filter(|(n, _)| n != name).flat_map(|(_, c)| c.iter().copied());
-            let learned = translator.with_learned(learn(translator, others, &[], 0));
+            let learned = translator.with_learned(learn(translator, others, &[], 0, &|_| ()));
             let held: Vec<Case> = parts.get(*name).into_iter().flatten().map(|c| (*c).clone()).collect();
             done.push(Fold { name: (*name).clone(), without: evaluate(translator, &held), with: evaluate(&learned, &held) });
         }

@@ -1,6 +1,6 @@
 //! The gate: what was read is done only if the words carry it; what is half said is asked back, what is not said is dropped.
 //!
-//! Two voices that fail differently are heard: the readings, and a linear reader over the words with names masked by their sort. How
+//! Two voices that fail differently are heard: the readings, and a small network over the words with names masked by their sort. How
 //! far a reading and each of its acts can be trusted is fitted, see [`super::learned::trust`]. An act whose mistake costs much
 //! (`cost: high` in the ontology) needs besides that nothing in its clause speaks against it: no denial, no question, no other time.
 

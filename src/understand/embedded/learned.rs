@@ -9,6 +9,7 @@ pub mod decode;
 pub mod features;
 pub mod labels;
 pub mod mentions;
+pub mod network;
 pub mod store;
 pub mod train;
 pub mod trust;
@@ -21,6 +22,7 @@ use self::decode::Patterns;
 use self::features::UtteranceView;
 use self::labels::Labels;
 use self::mentions::Mention;
+use self::network::Network;
 use self::trust::Trust;
 use self::weights::{Choice, Weights};
 use super::chart::Chart;
@@ -54,8 +56,8 @@ pub struct RoleModel {
     pub act: Weights,
     /// Kinds of acts, as the second voice tells them; with [`ASKED`] before those that were to be asked back.
     pub kinds: Vec<String>,
-    /// Weights of the kinds.
-    pub kind: Weights,
+    /// Tells the kinds.
+    pub network: Network,
     /// How far readings can be trusted.
     pub trust: Trust,
 }
@@ -132,7 +134,7 @@ impl RoleModel {
 
     /// How likely each kind of act is, to the second voice: from the words with their names masked, whatever else was read in them.
     pub fn voice(&self, chart: &Chart<'_>, mentions: &[Mention], context: &Context) -> BTreeMap<String, f32> {
-        let chances = self.kind.read(&UtteranceView::new(chart, mentions, context).voice(chart, mentions), self.kinds.len(), Choice::Any);
+        let chances = self.network.read(&UtteranceView::new(chart, mentions, context).places());
         self.kinds.iter().cloned().zip(chances).collect()
     }
 

@@ -1,6 +1,7 @@
 //! Features of mentions and of whole utterances: words around, sorts, order, and what the conversation is about.
 
 use super::mentions::{Kind, Mention};
+use super::network::View;
 use crate::link::UNKNOWN;
 use crate::term::{Atom, Name, Term};
 use crate::understand::Context;
@@ -24,6 +25,9 @@ pub struct UtteranceView {
     about: Vec<String>,
     own: Vec<Vec<String>>,
 }
+
+/// How many letters of a word are a feature of their own.
+const BEGINNINGS: [usize; 2] = [4, 5];
 
 /// Collects hashes.
 #[derive(Clone, Default)]
@@ -169,49 +173,27 @@ impl UtteranceView {
         self.of_words(labels).finish()
     }
 
-    /// The features of the whole utterance with what is known of its mentions, whatever they are labelled.
-    pub fn voice(&self, chart: &Chart<'_>, mentions: &[Mention]) -> Vec<u32> {
-        let mut out = self.of_words(&[]);
-        for (symbol, own) in self.mentioned() {
-            for p in own {
-                out.add(&["own", p]);
-                out.add(&["own", p, symbol]);
+    /// What the network reads: of words their beginnings too, of mentions what is known of them.
+    pub fn places(&self) -> View {
+        let of = |p: &Place| {
+            let mut out = Sink::default();
+            out.add(&["text", &p.text]);
+            match p.mention {
+                Some(m) => {
+                    out.add(&["mention"]);
+                    self.own.get(m).into_iter().flatten().for_each(|own| out.add(&["own", own]));
+                }
+                None if p.mark => {}
+                None => {
+                    out.add(&["word"]);
+                    BEGINNINGS.into_iter().filter_map(|n| p.text.get(..n).filter(|w| w.len() < p.text.len())).for_each(|w| out.add(&["begins", w]));
+                }
             }
-        }
-        for (m, at) in self.at.iter().enumerate() {
-            for (i, p) in self.places.iter().enumerate().filter(|(_, p)| p.mention.is_none() && !p.mark) {
-                out.add(&["beside", if i < *at { "l" } else { "r" }, &p.text, self.symbol(m)]);
-            }
-        }
-        for (a, b) in related(chart, mentions) {
-            let before = self.at.get(b).and_then(|at| at.checked_sub(1));
-            out.add(&["related", self.symbol(a), self.symbol(b), if a < b { "<" } else { ">" }]);
-            out.add(&["related by", self.symbol(a), self.symbol(b), self.text(before)]);
-        }
-        for clause in self.places.split_inclusive(|p| p.mark) {
-            let (words, end) = match clause.split_last() {
-                Some((mark, words)) if mark.mark => (words, mark.text.as_str()),
-                _ => (clause, "_"),
-            };
-            let (Some(first), Some(last)) = (words.first(), words.last()) else { continue };
-            let long = words.len().min(4).to_string();
-            out.add(&["clause begins", &first.text]);
-            out.add(&["clause begins", &first.text, &long]);
-            out.add(&["clause begins", &first.text, "", end]);
-            out.add(&["clause ends", &last.text, end]);
-            if words.iter().all(|p| p.mention.is_some()) {
-                out.add(&["clause bare", &first.text, &long, end]);
-                self.about.iter().for_each(|c| out.add(&["clause bare", c, &first.text]));
-            } else if words.iter().all(|p| p.mention.is_none()) {
-                let said: Vec<&str> = words.iter().map(|p| p.text.as_str()).take(5).collect();
-                out.add(&["clause", &said.join(" ")]);
-            }
-        }
-        out.finish()
-    }
-
-    fn symbol(&self, mention: usize) -> &str {
-        self.text(self.at.get(mention).copied())
+            out.finish()
+        };
+        let mut around = Sink::default();
+        self.about.iter().for_each(|c| around.add(&["about", c]));
+        View { places: self.places.iter().map(of).collect(), around: around.finish() }
     }
 
     fn of_words(&self, labels: &[String]) -> Sink {
@@ -320,14 +302,6 @@ fn properties(chart: &Chart<'_>, m: &Mention, context: &Context) -> Vec<String> 
 /// What a mention names, most likely.
 fn named(chart: &Chart<'_>, m: &Mention) -> Option<Name> {
     chart.name(m.candidates(chart).first()?.name)
-}
-
-/// The mentions that a fact connects: a dish and what is in it.
-fn related(chart: &Chart<'_>, mentions: &[Mention]) -> Vec<(usize, usize)> {
-    let named: Vec<Option<Name>> = mentions.iter().map(|m| named(chart, m)).collect();
-    let pairs = named.iter().enumerate().flat_map(|a| named.iter().enumerate().map(move |b| (a, b)));
-    let relates = |a: &Option<Name>, b: &Option<Name>| a.as_ref().zip(b.as_ref()).is_some_and(|(a, b)| chart.knowledge.relates(a, b));
-    pairs.filter(|((i, a), (j, b))| i != j && relates(a, b)).map(|((i, _), (j, _))| (i, j)).collect()
 }
 
 /// What the conversation knows of a name: whether it was ordered, told of or changed, or is part of what was.

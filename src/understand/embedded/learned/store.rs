@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD_NO_PAD as BASE64;
 
+use super::network::Network;
 use super::trust::Trust;
 use super::weights::Weights;
 use super::{Learned, RoleModel};
 
-const VERSION: &str = "duologue-model-3";
+const VERSION: &str = "duologue-model-4";
 
 impl Learned {
     /// The text of the model's file.
@@ -24,7 +25,8 @@ impl Learned {
             model.mention.write(&mut bytes);
             model.act.write(&mut bytes);
             texts(&mut bytes, model.kinds.iter().map(String::as_str));
-            for weights in [&model.kind, &model.trust.reading, &model.trust.act] {
+            model.network.write(&mut bytes);
+            for weights in [&model.trust.reading, &model.trust.act] {
                 weights.write(&mut bytes);
             }
         }
@@ -47,9 +49,9 @@ impl Learned {
             let labels = read_texts(&mut rest)?;
             let acts = read_texts(&mut rest)?;
             let (mention, act) = (Weights::take(&mut rest)?, Weights::take(&mut rest)?);
-            let (kinds, kind) = (read_texts(&mut rest)?, Weights::take(&mut rest)?);
+            let (kinds, network) = (read_texts(&mut rest)?, Network::take(&mut rest)?);
             let trust = Trust { reading: Weights::take(&mut rest)?, act: Weights::take(&mut rest)? };
-            let model = RoleModel { labels, acts, mention, act, kinds, kind, trust };
+            let model = RoleModel { labels, acts, mention, act, kinds, network, trust };
             out.roles.insert(role.as_str().into(), model);
         }
         rest.is_empty().then_some(out)

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use super::features::UtteranceView;
 use super::labels::{HOST, NONE, WITH, labels};
 use super::mentions::{fresh, fresh_and_said, mentions};
+use super::network::learning::{self as network, Progress};
+use super::network::{Network, View};
 use super::trust::{Evidence, Row, Trust, same};
 use super::weights::{Choice, Example, Weights};
 use super::{ASKED, Learned, RoleModel, kinds};
@@ -35,9 +37,9 @@ const AT_LEAST: usize = 2;
 const FEW: usize = 2000;
 /// How often the training data is gone through; how often a feature must occur, more often than one wording with several names; the
 /// same for the second voice.
-const SCHEDULE: (usize, usize, usize) = (16, 5, 3);
+const SCHEDULE: [(usize, usize); 2] = [(16, 5), (20, 3)];
 /// The same where there are few.
-const SCHEDULE_OF_FEW: (usize, usize, usize) = (30, 2, 2);
+const SCHEDULE_OF_FEW: [(usize, usize); 2] = [(30, 2), (60, 2)];
 
 /// Into how many parts what the trust is fitted on is divided, each read by what was learned from all else.
 const PARTS: u64 = 3;
@@ -50,14 +52,14 @@ const TRUST_AT_LEAST: usize = 15;
 struct Lesson {
     role: Name,
     weight: f32,
-    voice: (Vec<u32>, Vec<String>),
+    voice: (View, Vec<String>),
     /// The mentions' features and labels, and those of the whole; nothing where labels cannot express what was meant.
     read: Option<(Vec<(Vec<u32>, String)>, (Vec<u32>, Vec<String>))>,
 }
 
 /// Trains a model for every role that the utterances hold. How far it can be trusted is fitted on the utterances that are held out, or
 /// on all where none are: each part of them is read by what was learned from everything else.
-pub fn train(translator: &Embedded, utterances: &[Utterance], held_out: &[Utterance], source: u64) -> Learned {
+pub fn train(translator: &Embedded, utterances: &[Utterance], held_out: &[Utterance], source: u64, progress: Progress<'_>) -> Learned {
     let all: Vec<&Utterance> = utterances.iter().chain(held_out).collect();
     let first = if held_out.is_empty() { 0 } else { utterances.len() };
     let lessons: Vec<Option<Lesson>> = all.iter().map(|u| lesson(translator, u)).collect();
@@ -65,14 +67,15 @@ pub fn train(translator: &Embedded, utterances: &[Utterance], held_out: &[Uttera
     let parts: Vec<u64> = all.iter().map(|u| fingerprint(std::iter::once(&*u.text)) % PARTS).collect();
     let judge = |part: u64| {
         let judged = |i: usize| i >= first && parts.get(i) == Some(&part);
-        let taught = translator.with_learned(learn(&lessons, |i| !judged(i), source));
+        let told = |what: &str| progress(&format!("to judge part {} of {PARTS}: {what}", part + 1));
+        let taught = translator.with_learned(learn(&lessons, |i| !judged(i), source, &told));
         let mut rows = Rows::default();
         all.iter().enumerate().filter(|(i, _)| judged(*i)).for_each(|(_, u)| taught.testify(u, &mut rows));
         rows
     };
     let (mut out, rows) = std::thread::scope(|s| {
         let judges: Vec<_> = (0..PARTS).map(|part| s.spawn(move || judge(part))).collect();
-        let out = learn(&lessons, |_| true, source);
+        let out = learn(&lessons, |_| true, source, progress);
         let mut rows = Rows::default();
         for (role, (readings, acts)) in judges.into_iter().flat_map(|j| j.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))) {
             let of_role = rows.entry(role).or_default();
@@ -107,7 +110,7 @@ fn lesson(translator: &Embedded, u: &Utterance) -> Option<Lesson> {
         let (said, half): (Vec<&Atom>, Vec<&Atom>) = u.asks.iter().partition(|a| u.asks.iter().any(|b| a != &b && called_alike(a, b)));
         let done = u.gold.iter().chain(said).flat_map(kinds);
         let asked = half.into_iter().flat_map(kinds).map(|k| format!("{ASKED}{k}"));
-        let voice = (UtteranceView::new(chart, &as_heard, &u.context).voice(chart, &as_heard), done.chain(asked).collect::<Vec<_>>());
+        let voice = (UtteranceView::new(chart, &as_heard, &u.context).places(), done.chain(asked).collect::<Vec<_>>());
         // What is half said reads like what is said; whether it may be done is the second voice's to say.
         let unsaid = |a: &&Atom| u.asks.is_empty() || !a.args.is_empty();
         let meant: Vec<Atom> = u.gold.iter().filter(unsaid).chain(&u.asks).cloned().collect();
@@ -130,15 +133,24 @@ fn lesson(translator: &Embedded, u: &Utterance) -> Option<Lesson> {
 }
 
 /// Learns from those of the lessons that are allowed.
-fn learn(lessons: &[Option<Lesson>], allowed: impl Fn(usize) -> bool, source: u64) -> Learned {
+fn learn(lessons: &[Option<Lesson>], allowed: impl Fn(usize) -> bool, source: u64, progress: Progress<'_>) -> Learned {
     let mut by_role: BTreeMap<Name, Vec<&Lesson>> = BTreeMap::new();
     for lesson in lessons.iter().enumerate().filter(|(i, _)| allowed(*i)).filter_map(|x| x.1.as_ref()) {
         by_role.entry(lesson.role.clone()).or_default().push(lesson);
     }
-    Learned { source, roles: by_role.into_iter().map(|(role, lessons)| (role, of_role(&lessons))).collect() }
+    Learned {
+        source,
+        roles: by_role
+            .into_iter()
+            .map(|(role, lessons)| {
+                let model = of_role(&lessons, &|what| progress(&format!("{role}, {what}")));
+                (role, model)
+            })
+            .collect(),
+    }
 }
 
-fn of_role(lessons: &[&Lesson]) -> RoleModel {
+fn of_role(lessons: &[&Lesson], progress: Progress<'_>) -> RoleModel {
     // Class numbers are bytes.
     let frequent = |all: &mut dyn Iterator<Item = &String>| {
         let mut counts: BTreeMap<String, usize> = BTreeMap::new();
@@ -166,12 +178,13 @@ fn of_role(lessons: &[&Lesson]) -> RoleModel {
     let rows = read().flat_map(|(r, weight)| r.0.iter().map(move |m| (m, weight)));
     let mention: Vec<Example> = rows.map(|(m, weight)| example(&m.0, std::slice::from_ref(&m.1), &labels, weight)).filter(|e| !e.classes.is_empty()).collect();
     let act: Vec<Example> = read().map(|(r, weight)| example(&r.1.0, &r.1.1, &acts, weight)).collect();
-    let kind: Vec<Example> = lessons.iter().map(|l| example(&l.voice.0, &l.voice.1, &kinds, l.weight)).collect();
-    let (rounds, at_least, heard_at_least) = if lessons.len() < FEW { SCHEDULE_OF_FEW } else { SCHEDULE };
+    let classes = |l: &Lesson| l.voice.1.iter().filter_map(|k| number(&kinds, k)).collect();
+    let kind: Vec<_> = lessons.iter().map(|l| network::Example { view: l.voice.0.clone(), classes: classes(l), weight: l.weight }).collect();
+    let [(rounds, at_least), (times, heard_at_least)] = if lessons.len() < FEW { SCHEDULE_OF_FEW } else { SCHEDULE };
     RoleModel {
         mention: Weights::train(&mention, labels.len(), Choice::One, rounds, at_least),
         act: Weights::train(&act, acts.len(), Choice::Any, rounds, at_least),
-        kind: Weights::train(&kind, kinds.len(), Choice::Any, rounds, heard_at_least),
+        network: Network::train(&kind, kinds.len(), times, heard_at_least, progress),
         trust: Trust::default(),
         labels,
         acts,

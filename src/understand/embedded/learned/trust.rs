@@ -72,12 +72,12 @@ pub struct Trust {
 pub type Row = (Vec<u32>, Vec<usize>, f32);
 
 /// Levels of a likelihood.
-const LEVELS: [f32; 11] = [0.002, 0.01, 0.03, 0.07, 0.15, 0.3, 0.5, 0.7, 0.85, 0.94, 0.98];
+const LEVELS: [f32; 13] = [0.0005, 0.002, 0.01, 0.03, 0.07, 0.15, 0.3, 0.5, 0.7, 0.85, 0.94, 0.98, 0.995];
 /// Levels of a logarithm of likelihoods.
 const LOGARITHMS: [f32; 9] = [-12.0, -8.0, -5.0, -3.0, -1.5, -0.7, -0.3, -0.1, 3.0];
 
 /// The names of levels.
-const NUMBERS: [&str; 11] = ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10"];
+const NUMBERS: [&str; 13] = ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12"];
 
 /// So many words more are a step in length.
 const WORDS: usize = 4;

@@ -62,10 +62,15 @@ pub fn exp(x: f32) -> f32 {
     value
 }
 
+/// The probability of a score that stands by itself.
+pub fn chance(score: f32) -> f32 {
+    1.0 / (1.0 + exp(-score))
+}
+
 /// Probabilities of scores.
 pub fn chances(scores: &mut [f32], choice: Choice) {
     match choice {
-        Choice::Any => scores.iter_mut().for_each(|s| *s = 1.0 / (1.0 + exp(-*s))),
+        Choice::Any => scores.iter_mut().for_each(|s| *s = chance(*s)),
         Choice::One => {
             let top = scores.iter().fold(f32::MIN, |a, b| a.max(*b));
             let mut sum = 0.0;
