@@ -55,6 +55,7 @@ const STATE: usize = 64;
 const DENSE: usize = 128;
 /// Largest, mean, and what is about.
 const POOLED: usize = 4 * STATE + FEATURE;
+
 /// Adds a multiple of a row.
 #[inline]
 fn add(out: &mut [f32], row: &[f32], by: f32) {
@@ -183,6 +184,7 @@ impl Parameters {
         out
     }
 
+    /// Works out what stands before the classes; with dice as it is done for learning, a part of it left out.
     fn pass(&self, view: &[Vec<usize>], about: &[usize], mut dice: Option<&mut Dice>) -> Pass {
         let sum = |features: &[usize]| {
             let mut out = zeros(FEATURE);
