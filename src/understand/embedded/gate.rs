@@ -41,7 +41,7 @@ const STRANGE: f32 = 0.25;
 /// Below which likelihood, of being meant or half meant, an act is not even asked about.
 const DROPPED: f32 = 0.3;
 /// From which likelihood to the second voice an act about a name that nothing bears was heard: it knows few such names.
-const BARELY: f32 = 0.003;
+const BARELY: f32 = 0.0005;
 
 /// What a clause makes of a costly act that it speaks against.
 fn against(clause: Clause) -> Option<Verdict> {
@@ -183,7 +183,10 @@ impl Embedded {
         // Of names that nothing bears little was learned, and the rules refuse them: it is enough if such an act was heard.
         let heard = &evidence.of.heard;
         let borne = || whole >= STRANGE || heard.uncovered.is_empty();
-        let refused = || borne() && said(evidence.voice, act).is_none_or(|p| p >= BARELY) && heard.predicates.iter().any(|a| self.is_strange(a));
+        // Where nothing is asked for, patterns that are sure are enough too: "nuts would kill me".
+        let plain = || !costly && !of_lines && Self::is_sure(evidence.of);
+        let said_so = || said(evidence.voice, act).is_none_or(|p| p >= BARELY) || plain();
+        let refused = || borne() && said_so() && heard.predicates.iter().any(|a| self.is_strange(a));
         if likely >= enough || nothing && [IRRELEVANT, "unclear", "greet"].contains(&&*act.name) || refused() {
             Verdict::Do
         } else if likely + asked < DROPPED || nothing {
