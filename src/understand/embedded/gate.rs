@@ -41,7 +41,7 @@ const STRANGE: f32 = 0.25;
 /// Below which likelihood, of being meant or half meant, an act is not even asked about.
 const DROPPED: f32 = 0.3;
 /// From which likelihood to the second voice an act about a name that nothing bears was heard: it knows few such names.
-const BARELY: f32 = 0.0005;
+const BARELY: f32 = 0.003;
 
 /// What a clause makes of a costly act that it speaks against.
 fn against(clause: Clause) -> Option<Verdict> {
