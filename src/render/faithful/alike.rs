@@ -67,6 +67,8 @@ impl Alike {
 /// Regret was said among the words of a piece, or ready assent.
 pub const REGRETS: Mask = 1 << 126;
 pub const ASSENTS: Mask = 1 << 125;
+/// A question left its mark to the one behind it.
+pub const OPEN: Mask = 1 << 127;
 
 /// The words of a text without its signs.
 pub fn unmarked(text: &str) -> Phrase {

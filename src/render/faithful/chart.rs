@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use rustc_hash::FxHashMap;
 
-use super::alike::{ASSENTS, Links, REGRETS};
+use super::alike::{ASSENTS, Links, OPEN, REGRETS};
 use super::grammar::{Ground, Mask};
 use super::phrase::{Among, Fill, Piece};
 use super::words::{PAUSE, STOP, firsts, fits, parts};
@@ -27,6 +27,8 @@ pub struct State {
     refused: bool,
     /// What stood last asks: nobody has said yes to it.
     asked: bool,
+    /// A question stands without its mark: another one must follow, whose mark is that of both.
+    open: bool,
     /// What has to be said next: the reason of what was refused.
     due: Mask,
 }
@@ -71,18 +73,20 @@ impl State {
             Kind::Refusal | Kind::Regret => ASSENTS,
             _ => REGRETS,
         };
-        if mask & misplaced != 0 {
+        if mask & misplaced != 0 || self.open && matches!(kind, Kind::Clause | Kind::Refusal) {
             return None;
         }
-        let mask = mask & !(ASSENTS | REGRETS);
+        let asks_on = mask & OPEN != 0;
+        let mask = mask & !(ASSENTS | REGRETS | OPEN);
         let sum = |pairs: &dyn Fn(&(Mask, Mask)) -> Mask| debts.iter().map(pairs).fold(0, |all, bit| all | bit);
         let (paid, due) = (mask & sum(&|d| d.1), sum(&|d| if mask & d.0 == 0 { 0 } else { d.1 }));
-        let open = closed.iter().any(|(bit, all)| mask & bit != 0 && (self.said | mask) & all != *all);
-        if open || self.said & mask != 0 || (kind.asserts() && paid != self.due) {
+        let early = closed.iter().any(|(bit, all)| mask & bit != 0 && (self.said | mask) & all != *all);
+        if early || self.said & mask != 0 || (kind.asserts() && paid != self.due) {
             return None;
         }
         let due = if kind.asserts() { due } else { self.due };
-        let said = Self { said: self.said | mask, asserts: self.asserts || kind.asserts(), due, asked: kind == Kind::Question, ..self };
+        let open = if kind == Kind::Question { asks_on } else { self.open };
+        let said = Self { said: self.said | mask, asserts: self.asserts || kind.asserts(), due, asked: kind == Kind::Question, open, ..self };
         match kind {
             Kind::Clause if self.regret.is_some() => None,
             Kind::Question if self.regret == Some(Here::Before) => None,
@@ -162,7 +166,7 @@ impl<'a> Reading<'a> {
         for here in 0..at.len() {
             let states = at.get_mut(here).map(std::mem::take).unwrap_or_default();
             for (state, before) in states {
-                if self.ended(here, before) {
+                if !state.open && self.ended(here, before) {
                     out.insert(state);
                 }
                 for (kind, next, end, mask) in self.next(here, before) {
@@ -236,6 +240,7 @@ impl<'a> Reading<'a> {
     fn piece(&mut self, piece: &Piece, start: usize, depth: usize) -> Ends {
         self.reached = self.reached.max(start);
         match piece {
+            Piece::Word(w) if w == "?" && self.asks_on(start) => vec![(start, OPEN)],
             Piece::Word(w) => self.said(w, start).into_iter().map(|end| (end, 0)).collect(),
             Piece::Exact(w) => self.tokens.get(start).filter(|t| fits(w, t)).map(|_| (start + 1, 0)).into_iter().collect(),
             Piece::Pause(fill) => {
@@ -278,6 +283,12 @@ impl<'a> Reading<'a> {
             Piece::Part(part, None) => self.part(*part, start, depth),
             Piece::Part(part, Some(last)) => self.list(*part, last, start, depth),
         }
+    }
+
+    /// Whether a question may end here without its mark: another one is joined to it, and the sentence ends as one.
+    fn asks_on(&self, at: usize) -> bool {
+        let joined = self.tokens.get(at).is_some_and(|t| parts(t) || matches!(t.as_str(), "and" | "or"));
+        joined && self.tokens.last().is_some_and(|t| t == "?")
     }
 
     /// Where a word that begins here ends, or words that say the same.

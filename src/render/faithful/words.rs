@@ -321,7 +321,9 @@ pub fn before_noun(n: i64) -> Vec<Phrase> {
 /// Every way to say the number behind a noun.
 pub fn behind_noun(n: i64) -> Vec<Phrase> {
     let bare = |w: Phrase| [[vec![PAUSE.to_owned()], w.clone()].concat(), [vec![PAUSE.to_owned()], w, tokens("of them")].concat()];
-    numerals(n).into_iter().flat_map(bare).chain([vec![format!("x{n}")], vec!["x".into(), n.to_string()]]).collect()
+    let times = if n > 1 { numerals(n).into_iter().map(|w| [w, tokens("times")].concat()).collect() } else { vec![] };
+    let twice = (n == 2).then(|| tokens("twice"));
+    numerals(n).into_iter().flat_map(bare).chain([vec![format!("x{n}")], vec!["x".into(), n.to_string()]]).chain(times).chain(twice).collect()
 }
 
 /// A name as it stands, and a plural also in the singular: eggs, an egg allergy.
