@@ -87,7 +87,8 @@ impl Ledger {
 
     /// The changes of the last instance of an item, in the form `Op(Option)`, and the members that were chosen for it.
     pub fn last_of(&self, item: &Name) -> (Vec<Atom>, Vec<Name>) {
-        let last = self.sequence.iter().rev().filter_map(|i| self.instances.get(*i)).find(|i| i.item == *item);
+        let alone = self.sequence.iter().rev().filter_map(|i| self.instances.get(*i)).find(|i| i.item == *item);
+        let last = alone.or_else(|| self.instances.iter().rev().find(|i| i.item == *item));
         let slots = self.lines.iter().rev().find(|l| l.item == *item && l.composed && !l.new).map(|l| l.slots.clone()).unwrap_or_default();
         let chosen = slots.into_iter().filter(|(slot, dish)| dish.as_ref().is_some_and(|d| d != slot)).filter_map(|s| s.1).collect();
         (last.map(|i| i.changes.clone()).unwrap_or_default(), chosen)

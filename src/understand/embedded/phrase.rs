@@ -270,7 +270,7 @@ impl Phrases<'_, '_> {
             }
         }
         // "A plain old taco", "two cold waters": such words say nothing of the thing.
-        if self.is("idle", at) && !self.is("one", at + 1) && !self.is("ones", at + 1) && self.chart.tokens.get(at + 1).is_some_and(|t| t.kind == Kind::Word) {
+        if self.is("idle", at) && !self.is("one", at + 1) && !self.ones(at + 1) && self.chart.tokens.get(at + 1).is_some_and(|t| t.kind == Kind::Word) {
             self.attributes(Np { extra_score: np.extra_score + 0.6, ..np.clone() }, at + 1, out);
         }
         self.head(&np, at, out);
@@ -294,8 +294,8 @@ impl Phrases<'_, '_> {
                 // "the crunchy one", "the soft ones".
                 // "Two tacos one with beans": the second number counts some of them.
                 let one = self.is("one", edge.end) && !edge.plural;
-                if (one || self.is("ones", edge.end) || self.is("kind", edge.end)) && !self.number_noun(edge.end) {
-                    let plural = self.is("ones", edge.end);
+                if (one || self.ones(edge.end) || self.is("kind", edge.end)) && !self.number_noun(edge.end, &np.attributes) {
+                    let plural = self.ones(edge.end);
                     out.push(Np { end: edge.end + 1, plural, extra_score: next.extra_score + 1.0, ..next.clone() });
                 }
                 // "A Starry soda": its kind said once more.
@@ -315,7 +315,7 @@ impl Phrases<'_, '_> {
         }
         let pointed = np.article != Article::None || np.place.or(np.rank.map(i64::from)).is_some() || np.which != Which::Unsaid || np.count.is_some();
         if self.is("pronoun", at) && np.article == Article::None {
-            let one = usize::from(self.is("one", at + 1) || self.is("ones", at + 1));
+            let one = usize::from(self.is("one", at + 1) || self.ones(at + 1));
             let plural = self.is("plural_pronoun", at);
             if plural && (self.is("both", at + 1) || self.is("all", at + 1)) {
                 let which = if self.is("both", at + 1) { Which::Both } else { Which::All };
@@ -324,8 +324,8 @@ impl Phrases<'_, '_> {
             #[expect(clippy::cast_precision_loss, reason = "0 or 1")]
             out.push(Np { end: at + 1 + one, head: Head::Pronoun(plural), plural, extra_score: np.extra_score + 1.0 + 0.9 * one as f32, ..np.clone() });
         }
-        if (self.is("one", at) || self.is("ones", at)) && pointed {
-            let plural = self.is("ones", at);
+        if self.is("one", at) && pointed && !(np.count.is_some() && self.number_noun(at, &np.attributes)) {
+            let plural = self.ones(at);
             let head = if np.article == Article::Definite && np.place.is_none() && np.rank.is_none() && np.which == Which::Unsaid && np.attributes.is_empty() {
                 Head::Pronoun(plural)
             } else {
@@ -345,14 +345,22 @@ impl Phrases<'_, '_> {
             self.times(Np { end: at + 1, head, plural, extra_score: np.extra_score + 0.9, ..np.clone() }, out);
         }
         let alone = np.place.is_some() || np.rank.is_some() || np.which != Which::Unsaid || np.count.is_some();
-        if alone && at > np.start {
+        // "Two of" is no phrase without what they are of.
+        let cut = at.checked_sub(1).is_some_and(|b| self.is("of", b));
+        if alone && at > np.start && !cut {
             out.push(Np { end: at, head: Head::Left, plural: np.count.is_none_or(|c| c > 1), ..np.clone() });
         }
     }
 
-    /// "one soft one crunchy": the second `one` counts what follows.
-    fn number_noun(&self, at: usize) -> bool {
-        self.chart.names_at.get(at + 1).is_some_and(|n| !n.is_empty())
+    /// "one soft one crunchy", "one large one regular": the second `one` counts what follows.
+    fn number_noun(&self, at: usize, said: &[(u16, Name)]) -> bool {
+        let again = |v: &(usize, u16, Name, f32)| said.iter().any(|a| a.0 == v.1 && a.1 != v.2);
+        self.chart.names_at.get(at + 1).is_some_and(|n| !n.is_empty()) || self.chart.values_at.get(at + 1).is_some_and(|v| v.iter().any(again))
+    }
+
+    /// Whether the word is the plural of `one`, which has the same stem.
+    fn ones(&self, at: usize) -> bool {
+        self.is("ones", at) && self.chart.tokens.get(at).is_some_and(|t| t.plural)
     }
 
     /// "empanada x2", "tacos times three".

@@ -116,7 +116,7 @@ impl UtteranceView {
             if k.abs() <= 2 {
                 out.add(&["w+me", place, word(k), &me]);
                 let w = word(k);
-                for n in [4, 5] {
+                for n in BEGINNINGS {
                     if let Some(p) = w.get(..n) {
                         out.add(&["p", place, p]);
                     }
@@ -170,7 +170,38 @@ impl UtteranceView {
 
     /// The features of the whole utterance; `labels` are those of its mentions.
     pub fn whole(&self, labels: &[String]) -> Vec<u32> {
-        self.of_words(labels).finish()
+        let mut out = Sink::default();
+        out.add(&["bias"]);
+        let kinds: Vec<&str> = self.places.iter().filter(|p| p.mention.is_some()).map(|p| p.text.as_str()).collect();
+        out.add(&["mentions", &kinds.len().min(3).to_string()]);
+        for l in labels {
+            out.add(&["label", l]);
+        }
+        for c in &self.about {
+            out.add(&["about", c]);
+        }
+        let mut before = ["_", "_"];
+        for p in &self.places {
+            out.add(&["u", &p.text]);
+            out.add(&["uu", before[1], &p.text]);
+            out.add(&["uuu", before[0], before[1], &p.text]);
+            if p.mention.is_none() {
+                for c in &self.about {
+                    out.add(&["about+u", c, &p.text]);
+                }
+                for n in BEGINNINGS {
+                    if p.text.len() > n {
+                        out.add(&["up", p.text.get(..n).unwrap_or("")]);
+                    }
+                }
+            }
+            before = [before[1], &p.text];
+        }
+        out.add(&["uu", before[1], "_"]);
+        out.add(&["first", self.text(Some(0))]);
+        out.add(&["first2", self.text(Some(0)), self.text(Some(1))]);
+        out.add(&["length", &(self.places.len().min(12) / 3).to_string()]);
+        out.finish()
     }
 
     /// What the network reads: of words their beginnings too, of mentions what is known of them.
@@ -194,41 +225,6 @@ impl UtteranceView {
         let mut around = Sink::default();
         self.about.iter().for_each(|c| around.add(&["about", c]));
         View { places: self.places.iter().map(of).collect(), around: around.finish() }
-    }
-
-    fn of_words(&self, labels: &[String]) -> Sink {
-        let mut out = Sink::default();
-        out.add(&["bias"]);
-        let kinds: Vec<&str> = self.places.iter().filter(|p| p.mention.is_some()).map(|p| p.text.as_str()).collect();
-        out.add(&["mentions", &kinds.len().min(3).to_string()]);
-        for l in labels {
-            out.add(&["label", l]);
-        }
-        for c in &self.about {
-            out.add(&["about", c]);
-        }
-        let mut before = ["_", "_"];
-        for p in &self.places {
-            out.add(&["u", &p.text]);
-            out.add(&["uu", before[1], &p.text]);
-            out.add(&["uuu", before[0], before[1], &p.text]);
-            if p.mention.is_none() {
-                for c in &self.about {
-                    out.add(&["about+u", c, &p.text]);
-                }
-                for n in [4, 5] {
-                    if p.text.len() > n {
-                        out.add(&["up", p.text.get(..n).unwrap_or("")]);
-                    }
-                }
-            }
-            before = [before[1], &p.text];
-        }
-        out.add(&["uu", before[1], "_"]);
-        out.add(&["first", self.text(Some(0))]);
-        out.add(&["first2", self.text(Some(0)), self.text(Some(1))]);
-        out.add(&["length", &(self.places.len().min(12) / 3).to_string()]);
-        out
     }
 }
 

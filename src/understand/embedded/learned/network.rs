@@ -4,7 +4,7 @@
 pub mod learning;
 
 use self::learning::{Dice, thin};
-use super::weights::chance;
+use super::weights::{Choice, chance, chances, taken};
 
 /// What the network reads: the features of each place, and those of what the conversation is about.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -71,14 +71,14 @@ fn times(values: &mut [f32], by: &[f32]) {
 }
 
 impl Layer {
-    fn new(inputs: usize, outputs: usize, spread: f32, bias: f32, dice: &mut Dice) -> Self {
-        Self { weights: (0..inputs * outputs).map(|_| spread * dice.normal()).collect(), bias: vec![bias; outputs] }
+    fn new(inputs: usize, outputs: usize, spread: f32, dice: &mut Dice) -> Self {
+        Self { weights: (0..inputs * outputs).map(|_| spread * dice.normal()).collect(), bias: zeros(outputs) }
     }
 
     /// As wide as what comes in asks for.
     fn of(inputs: usize, outputs: usize, dice: &mut Dice) -> Self {
         #[expect(clippy::cast_precision_loss, reason = "a few hundred")]
-        Self::new(inputs, outputs, 1.0 / (inputs as f32).sqrt(), 0.0, dice)
+        Self::new(inputs, outputs, 1.0 / (inputs as f32).sqrt(), dice)
     }
 
     fn rows(&self) -> impl Iterator<Item = &[f32]> {
@@ -163,7 +163,7 @@ impl Parameters {
     fn new(features: usize, classes: usize) -> Self {
         let dice = &mut Dice::new(7);
         Self {
-            features: Layer::new(features, FEATURE, 0.1, 0.0, dice),
+            features: Layer::new(features, FEATURE, 0.1, dice),
             forth: Cell::new(dice),
             back: Cell::new(dice),
             whole: Layer::of(POOLED, DENSE, dice),
@@ -180,7 +180,7 @@ impl Parameters {
     /// How likely each class is.
     fn told(&self, pass: &Pass) -> Vec<f32> {
         let mut out = self.classes.read(&pass.dense);
-        out.iter_mut().for_each(|s| *s = chance(*s));
+        chances(&mut out, Choice::Any);
         out
     }
 
@@ -261,16 +261,6 @@ impl Network {
         self.parameters.told(&self.parameters.pass(&numbers, &about, None))
     }
 
-    /// How many weights there are.
-    pub fn len(&self) -> usize {
-        self.parameters.clone().blocks().map(|b| b.len()).sum()
-    }
-
-    /// Whether nothing was learned.
-    pub fn is_empty(&self) -> bool {
-        self.known.is_empty()
-    }
-
     /// Appends the network to bytes: each weight as one of 65,535 steps of its block.
     pub fn write(&self, out: &mut Vec<u8>) {
         out.extend(u32::try_from(self.known.len()).unwrap_or(0).to_le_bytes());
@@ -287,23 +277,17 @@ impl Network {
     /// Reads what [`Self::write`] wrote from the front of the bytes.
     pub fn take(bytes: &mut &[u8]) -> Option<Self> {
         let mut out = Self::default();
-        let count = usize::try_from(u32::from_le_bytes(array(bytes)?)).ok()?;
+        let count = usize::try_from(u32::from_le_bytes(taken(bytes)?)).ok()?;
         for _ in 0..count {
-            out.known.push(u32::from_le_bytes(array(bytes)?));
+            out.known.push(u32::from_le_bytes(taken(bytes)?));
         }
         for block in out.parameters.blocks() {
-            let count = usize::try_from(u32::from_le_bytes(array(bytes)?)).ok()?;
-            let step = f32::from_le_bytes(array(bytes)?);
+            let count = usize::try_from(u32::from_le_bytes(taken(bytes)?)).ok()?;
+            let step = f32::from_le_bytes(taken(bytes)?);
             let (values, rest) = bytes.split_at_checked(count.checked_mul(2)?)?;
             block.extend(values.as_chunks().0.iter().map(|v| f32::from(i16::from_le_bytes(*v)) * step));
             *bytes = rest;
         }
         Some(out)
     }
-}
-
-fn array<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {
-    let (head, rest) = bytes.split_first_chunk()?;
-    *bytes = rest;
-    Some(*head)
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::decode::{Patterns, decode};
 use super::labels::{Labels, labels};
-use super::mentions::{Mention, fresh, fresh_and_said, mentions};
+use super::mentions::{Kind, Mention, fresh, fresh_and_said, mentions};
 use super::trust::{Candidate, Trust, quiet};
 use super::weights::exp;
 use super::{Learned, RoleModel};
@@ -141,6 +141,12 @@ impl Embedded {
         let mut missing = heard.predicates.iter().zip(&heard.words).filter(|(a, _)| !said_so.contains(a)).peekable();
         let heard_too = said_so.iter().all(|a| heard.predicates.contains(a));
         if heard_too && missing.peek().is_some() && missing.all(|(_, words)| of_phrase(words)) {
+            return None;
+        }
+        // Of what one phrase says that names nothing they know nothing at all.
+        let whole = heard.words.iter().all(|w| heard.words.first() == Some(w))
+            && heard.predicates.iter().any(|a| heard.predicates.first().is_some_and(|f| f.name != a.name));
+        if whole && !said.iter().any(|m| matches!(m.kind, Kind::Name | Kind::New)) {
             return None;
         }
         let doubts = doubts(heard, &said_so, lost);

@@ -242,7 +242,7 @@ impl Weights {
 
     /// Reads what [`Self::write`] wrote from the front of the bytes.
     pub fn take(bytes: &mut &[u8]) -> Option<Self> {
-        let (step, features) = (f32::from_le_bytes(four(bytes)?), u32::from_le_bytes(four(bytes)?));
+        let (step, features) = (f32::from_le_bytes(taken(bytes)?), u32::from_le_bytes(taken(bytes)?));
         let mut rest = *bytes;
         for _ in 0..features {
             rest = row(rest)?.2;
@@ -278,8 +278,9 @@ fn scores_of(weights: &[f32], row: &[usize], classes: usize) -> Vec<f32> {
     out
 }
 
-fn four(bytes: &mut &[u8]) -> Option<[u8; 4]> {
-    let (head, rest) = bytes.split_first_chunk::<4>()?;
+/// Takes so many bytes off the front.
+pub fn taken<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {
+    let (head, rest) = bytes.split_first_chunk()?;
     *bytes = rest;
     Some(*head)
 }

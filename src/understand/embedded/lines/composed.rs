@@ -92,9 +92,18 @@ impl Ledger {
 
     /// Whether a member that the conversation holds, and holds only as one, stands where the item may stand too.
     pub fn shares_place(&self, member: &Name, item: &Name) -> bool {
-        let alone = self.sequence.iter().any(|i| self.instances.get(*i).is_some_and(|i| i.item == *member));
         let fills = |l: &Line| l.slots.iter().any(|s| s.1.as_ref() == Some(member) && self.takes(&s.0, item));
-        !alone && member != item && self.lines.iter().any(|l| !l.new && fills(l))
+        !self.is_alone(member) && member != item && self.lines.iter().any(|l| !l.new && fills(l))
+    }
+
+    fn is_alone(&self, item: &Name) -> bool {
+        self.sequence.iter().any(|i| self.instances.get(*i).is_some_and(|i| i.item == *item))
+    }
+
+    /// The last composed item that something which is held only so is a member of.
+    pub fn composed_of(&self, member: &Name) -> Option<Name> {
+        let of = |l: &&Line| l.composed && l.slots.iter().any(|s| s.1.as_ref() == Some(member));
+        self.lines.iter().rev().find(of).filter(|_| !self.is_alone(member)).map(|l| l.item.clone())
     }
 
     /// The only line of the conversation with an open place that takes the item.

@@ -1,5 +1,7 @@
 //! Items that are ordered: new lines, members of composed items, corrections of what was just said.
 
+use std::ops::Range;
+
 use super::{Entry, Picked, Resolver, What, restates, to_i32};
 use crate::term::{Atom, Name, Term};
 use crate::understand::embedded::chart::{Bind, Edge};
@@ -33,8 +35,11 @@ impl Resolver<'_, '_> {
                 if known != 0 && known & items == 0 {
                     return;
                 }
+                // "The same again", of something composed whose members were told last.
+                let copies = pattern.does == Some(Does::Copy);
+                let item = self.ledger.composed_of(&item).filter(|_| copies).unwrap_or(item);
                 self.new_line(item.clone(), said_count.or(count_np).unwrap_or(1), &[], edge, pattern.weak);
-                if pattern.does == Some(Does::Copy) {
+                if copies {
                     self.copy(&item, edge, pattern.weak);
                 }
                 if pattern.after.is_some() {
@@ -157,7 +162,8 @@ impl Resolver<'_, '_> {
             },
         };
         // "The chicken", after the Chicken Quesadilla was spoken of.
-        let spoken = |n: &Name| definite && self.spoken_of().any(|s| s == n);
+        let bare = np.article == Article::None && np.count.is_none() && np.which == Which::Unsaid && !np.attributes.is_empty();
+        let spoken = |n: &Name| (definite || bare) && self.spoken_of().any(|s| s == n);
         if (matches!(&picked, Picked::One(n) if !spoken(n)) && self.is_dominated(np, items)) || (self.correcting.is_some() && matches!(picked, Picked::Nothing))
         {
             self.correct_part(np);
@@ -234,7 +240,6 @@ impl Resolver<'_, '_> {
                     && self.ledger.holds(&name)
                     && !self.wanted_now(edge);
                 // "Large Pepsi" of a Pepsi that is there.
-                let bare = np.article == Article::None && np.count.is_none() && np.which == Which::Unsaid && !np.attributes.is_empty();
                 if refers || (bare && !self.wanted && self.ledger.holds(&name) && !self.ledger.has_new()) {
                     let target = self.target(np, edge, &[]);
                     for (sort, value) in &np.attributes {
@@ -317,8 +322,8 @@ impl Resolver<'_, '_> {
             _ => None,
         });
         // "I had that yesterday": a pronoun after a word that means nothing here asks for nothing.
-        let dangling =
-            edge.start > self.read_to && edge.start.checked_sub(1).is_some_and(|i| self.chart.skip_cost(i) > 0.0) && matches!(np.head, Head::Pronoun(_));
+        let unread = edge.start > self.read_to && !self.follows("list", edge) && edge.start.checked_sub(1).is_some_and(|i| self.chart.skip_cost(i) > 0.0);
+        let dangling = unread && matches!(np.head, Head::Pronoun(_));
         if dangling && pattern.bare {
             return;
         }
@@ -445,14 +450,31 @@ impl Resolver<'_, '_> {
         target
     }
 
+    /// "One of those for me then, one hot coffee": the line just made whose item is told again, in other words.
+    fn told_again(&self, item: &Name, count: i64, edge: &Edge) -> Option<usize> {
+        let Some(Entry { what: What::Line(line), span, .. }) = self.entries.last() else { return None };
+        let np = edge.binds.iter().find_map(|(_, b)| if let Bind::Np(i) = b { self.chart.phrases.get(*i) } else { None })?;
+        let said = |range: Range<usize>| self.chart.tokens.get(range).unwrap_or(&[]).iter().map(|t| &t.text);
+        let marked = (span.end..edge.start).any(|i| self.chart.tokens.get(i).is_some_and(|t| t.punct().is_some()));
+        let joined = (span.end..edge.start).any(|i| self.chart.is_word("list", i)) || self.content_between(span.end.max(self.read_to), edge.start);
+        let own = said(self.head_of(np)).all(|word| said(span.clone()).all(|w| w != word));
+        let again = self.ledger.line_item(*line) == *item && self.ledger.count(*line) == count && np.which != Which::Another;
+        (again && own && marked && !joined).then_some(*line)
+    }
+
     pub(super) fn new_line(&mut self, item: Name, count: i64, attributes: &[(u16, Name)], edge: &Edge, weak: u8) {
-        let line = self.ledger.add(self.chart.model, self.chart.knowledge, &item, count);
+        let again = self.told_again(&item, count, edge);
+        let line = again.unwrap_or_else(|| self.ledger.add(self.chart.model, self.chart.knowledge, &item, count));
         (self.copied, self.each, self.filled) = (None, false, None);
         self.topic = Some(item.clone());
         self.kind = self.ledger.kind_of(self.chart.knowledge, &item);
         self.last_name_end = edge.end;
-        self.push(What::Line(line), edge, weak);
-        self.take_in(line, edge, weak);
+        if let Some(last) = self.entries.last_mut().filter(|_| again.is_some()) {
+            last.span.end = edge.end;
+        } else {
+            self.push(What::Line(line), edge, weak);
+            self.take_in(line, edge, weak);
+        }
         let target = self.ledger.line_target(line);
         for (sort, value) in attributes {
             self.attribute(*sort, value, target.clone(), edge, weak);
@@ -466,9 +488,14 @@ impl Resolver<'_, '_> {
         let Some(line) = self.ledger.last_new() else { return };
         self.copied = (!members.is_empty()).then_some(line);
         for member in members {
+            let (changes, _) = self.ledger.last_of(&member);
             self.fill(line, &member, &[], edge, weak);
+            self.change_likewise(self.focus.clone().unwrap_or_default(), changes, edge, weak);
         }
-        let target = self.ledger.line_target(line);
+        self.change_likewise(self.ledger.line_target(line), changes, edge, weak);
+    }
+
+    fn change_likewise(&mut self, target: Target, changes: Vec<Atom>, edge: &Edge, weak: u8) {
         for change in changes {
             let rest = std::iter::once(Term::Const(change.name)).chain(change.args).collect();
             self.push(What::Change { target: target.clone(), rest }, edge, weak);

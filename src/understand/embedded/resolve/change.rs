@@ -410,12 +410,16 @@ impl Resolver<'_, '_> {
     /// Whether a phrase that something is said of orders the item by that: "a Bean Burrito made grilled".
     pub(super) fn opens_line(&mut self, np: &Np) -> bool {
         let Head::Name(_) = np.head else { return false };
-        if np.article == Article::Definite || np.which != Which::Unsaid || np.place.is_some() || np.part {
+        if np.which != Which::Unsaid || np.place.is_some() || np.part {
             return false;
         }
         let items = self.chart.model.lines.as_ref().map_or(0, |l| l.items);
         let Picked::One(name) = self.pick(np, items, 0.0) else { return false };
         let member = self.ledger.open_combo().is_some_and(|c| self.ledger.slot_for(c, &name).is_some());
+        // "Combo B, and the Pepsi is a large": it is there as soon as it is spoken of.
+        if np.article == Article::Definite {
+            return member && !self.ledger.holds(&name);
+        }
         let enough = np.count.is_some_and(|n| n <= i64::try_from(self.ledger.number_of(&name)).unwrap_or(0));
         member || np.article == Article::Indefinite || !self.ledger.holds(&name) || (np.count.is_some() && !enough)
     }

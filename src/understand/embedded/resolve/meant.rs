@@ -263,12 +263,12 @@ impl Resolver<'_, '_> {
         }
         let actions = self.context.last_actions.iter().rev().filter(|a| a.name.as_ref() != "price");
         for a in actions {
-            for arg in &a.args {
-                if let Term::Str(s) = arg
-                    && fits(s)
-                {
-                    return Some(arg.clone());
-                }
+            // Of several that are told apart, "do you mean this or that?", none is the one.
+            if a.args.len() > 1 && a.args.iter().all(|t| matches!(t, Term::Str(s) if fits(s))) {
+                return None;
+            }
+            if let Some(named) = a.args.iter().find(|t| matches!(t, Term::Str(s) if fits(s))) {
+                return Some(named.clone());
             }
         }
         if let Some(last) = self.ledger.last_item(&|n| fits(n)) {
@@ -326,7 +326,9 @@ impl Resolver<'_, '_> {
         }
         // "The cheese one" is one of what is there, or was just spoken of, or of that kind; so is "the cheese" where nothing is called that.
         let one = np.end > edge.end;
-        if (np.article == Article::Definite || one && np.article == Article::None) && (one || scored.iter().all(|s| s.1 < 0.93)) {
+        // "Regular freeze is fine" is of the freeze that was just spoken of.
+        let still = !np.attributes.is_empty() && np.count.is_none() && scored.iter().any(|s| self.spoken_of().any(|n| *n == s.2));
+        if (np.article == Article::Definite || (one || still) && np.article == Article::None) && (one || scored.iter().all(|s| s.1 < 0.93)) {
             let spoken = |n: &Name| self.ledger.holds(n) || self.spoken_of().any(|s| s == n);
             let kind = self.spoken_of().find_map(|s| self.ledger.kind_of(self.chart.knowledge, s)).filter(|_| one);
             let like = |n: &Name| kind.is_some() && self.ledger.kind_of(self.chart.knowledge, n) == kind;
