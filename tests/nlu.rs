@@ -240,6 +240,9 @@ fn conversations_end_as_their_people_wanted() {
         ("conversations-19-tune", 43),
         ("conversations-20-tune", 52),
         ("conversations-21-tune", 44),
+        ("conversations-25-tune", 53),
+        ("conversations-26-tune", 56),
+        ("conversations-27-tune", 57),
     ] {
         let all = dialogues::read(&std::fs::read_to_string(root().join(format!("tests/data/utterances/{file}.yaml"))).unwrap()).unwrap();
         let domain = all.settle(&domain).unwrap();
