@@ -123,6 +123,7 @@ fn lies_are_refused() {
         ("lies-twenty-source", 2),
         ("lies-twentyone-source", 0),
         ("lies-twentytwo-source", 0),
+        ("lies-twentythree-source", 0),
         ("lies-fresh", 1),
     ]);
 }
