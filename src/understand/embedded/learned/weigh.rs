@@ -6,12 +6,13 @@ use std::sync::Arc;
 
 use super::decode::{Patterns, decode};
 use super::labels::{Labels, labels};
-use super::mentions::{Kind, Mention, fresh, fresh_and_said, mentions};
+use super::mentions::{Mention, fresh, fresh_and_said, mentions};
 use super::trust::{Candidate, Trust, quiet};
 use super::weights::exp;
 use super::{Learned, RoleModel};
 use crate::term::{Atom, Name, Term};
 use crate::understand::embedded::chart::Chart;
+use crate::understand::embedded::lines::names;
 use crate::understand::embedded::model::RoleGrammar;
 use crate::understand::embedded::reading::finish;
 use crate::understand::embedded::resolve::Resolver;
@@ -143,10 +144,12 @@ impl Embedded {
         if heard_too && missing.peek().is_some() && missing.all(|(_, words)| of_phrase(words)) {
             return None;
         }
-        // Of what one phrase says that names nothing they know nothing at all.
+        // Of what one phrase says that names nothing of it they know nothing at all.
         let whole = heard.words.iter().all(|w| heard.words.first() == Some(w))
             && heard.predicates.iter().any(|a| heard.predicates.first().is_some_and(|f| f.name != a.name));
-        if whole && !said.iter().any(|m| matches!(m.kind, Kind::Name | Kind::New)) {
+        let held = |name: &Name| heard.predicates.iter().flat_map(|a| &a.args).any(|t| names(t, name));
+        let told = |m: &Mention| m.candidates(chart).iter().filter_map(|c| chart.name(c.name)).any(|name| held(&name));
+        if whole && !said.iter().any(told) {
             return None;
         }
         let doubts = doubts(heard, &said_so, lost);
