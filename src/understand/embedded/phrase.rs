@@ -270,7 +270,7 @@ impl Phrases<'_, '_> {
             }
         }
         // "A plain old taco", "two cold waters": such words say nothing of the thing.
-        if self.is("idle", at) && !self.is("one", at + 1) && !self.ones(at + 1) && self.chart.tokens.get(at + 1).is_some_and(|t| t.kind == Kind::Word) {
+        if self.is("idle", at) && !self.is("one", at + 1) && self.chart.tokens.get(at + 1).is_some_and(|t| t.kind == Kind::Word) {
             self.attributes(Np { extra_score: np.extra_score + 0.6, ..np.clone() }, at + 1, out);
         }
         self.head(&np, at, out);
@@ -315,7 +315,7 @@ impl Phrases<'_, '_> {
         }
         let pointed = np.article != Article::None || np.place.or(np.rank.map(i64::from)).is_some() || np.which != Which::Unsaid || np.count.is_some();
         if self.is("pronoun", at) && np.article == Article::None {
-            let one = usize::from(self.is("one", at + 1) || self.ones(at + 1));
+            let one = usize::from(self.is("one", at + 1));
             let plural = self.is("plural_pronoun", at);
             if plural && (self.is("both", at + 1) || self.is("all", at + 1)) {
                 let which = if self.is("both", at + 1) { Which::Both } else { Which::All };

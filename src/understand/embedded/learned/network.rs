@@ -4,7 +4,7 @@
 pub mod learning;
 
 use self::learning::{Dice, thin};
-use super::weights::{Choice, chance, chances, taken};
+use super::weights::{Choice, chance, chances, count, taken};
 
 /// What the network reads: the features of each place, and those of what the conversation is about.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -277,14 +277,13 @@ impl Network {
     /// Reads what [`Self::write`] wrote from the front of the bytes.
     pub fn take(bytes: &mut &[u8]) -> Option<Self> {
         let mut out = Self::default();
-        let count = usize::try_from(u32::from_le_bytes(taken(bytes)?)).ok()?;
-        for _ in 0..count {
+        for _ in 0..count(bytes)? {
             out.known.push(u32::from_le_bytes(taken(bytes)?));
         }
         for block in out.parameters.blocks() {
-            let count = usize::try_from(u32::from_le_bytes(taken(bytes)?)).ok()?;
+            let length = count(bytes)?;
             let step = f32::from_le_bytes(taken(bytes)?);
-            let (values, rest) = bytes.split_at_checked(count.checked_mul(2)?)?;
+            let (values, rest) = bytes.split_at_checked(length.checked_mul(2)?)?;
             block.extend(values.as_chunks().0.iter().map(|v| f32::from(i16::from_le_bytes(*v)) * step));
             *bytes = rest;
         }

@@ -7,7 +7,7 @@ use base64::engine::general_purpose::STANDARD_NO_PAD as BASE64;
 
 use super::network::Network;
 use super::trust::Trust;
-use super::weights::Weights;
+use super::weights::{Weights, count, taken};
 use super::{Learned, RoleModel};
 
 const VERSION: &str = "duologue-model-4";
@@ -41,10 +41,8 @@ impl Learned {
         }
         let bytes = BASE64.decode(lines.next()?).ok()?;
         let mut rest = bytes.as_slice();
-        let (source, after) = rest.split_first_chunk::<8>()?;
-        let mut out = Self { source: u64::from_le_bytes(*source), roles: BTreeMap::new() };
-        rest = after;
-        for _ in 0..get(&mut rest)? {
+        let mut out = Self { source: u64::from_le_bytes(taken(&mut rest)?), roles: BTreeMap::new() };
+        for _ in 0..count(&mut rest)? {
             let role = read_texts(&mut rest)?.pop()?;
             let labels = read_texts(&mut rest)?;
             let acts = read_texts(&mut rest)?;
@@ -62,12 +60,6 @@ fn put(out: &mut Vec<u8>, n: usize) {
     out.extend(u32::try_from(n).unwrap_or(0).to_le_bytes());
 }
 
-fn get(bytes: &mut &[u8]) -> Option<usize> {
-    let (n, rest) = bytes.split_first_chunk::<4>()?;
-    *bytes = rest;
-    usize::try_from(u32::from_le_bytes(*n)).ok()
-}
-
 fn texts<'t>(out: &mut Vec<u8>, list: impl Iterator<Item = &'t str> + Clone) {
     put(out, list.clone().count());
     for t in list {
@@ -78,8 +70,8 @@ fn texts<'t>(out: &mut Vec<u8>, list: impl Iterator<Item = &'t str> + Clone) {
 
 fn read_texts(bytes: &mut &[u8]) -> Option<Vec<String>> {
     let mut out = vec![];
-    for _ in 0..get(bytes)? {
-        let n = get(bytes)?;
+    for _ in 0..count(bytes)? {
+        let n = count(bytes)?;
         let (text, rest) = bytes.split_at_checked(n)?;
         out.push(String::from_utf8(text.to_vec()).ok()?);
         *bytes = rest;

@@ -278,6 +278,11 @@ fn scores_of(weights: &[f32], row: &[usize], classes: usize) -> Vec<f32> {
     out
 }
 
+/// Takes a count off the front.
+pub fn count(bytes: &mut &[u8]) -> Option<usize> {
+    usize::try_from(u32::from_le_bytes(taken(bytes)?)).ok()
+}
+
 /// Takes so many bytes off the front.
 pub fn taken<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {
     let (head, rest) = bytes.split_first_chunk()?;

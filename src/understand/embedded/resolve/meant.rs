@@ -264,11 +264,12 @@ impl Resolver<'_, '_> {
         let actions = self.context.last_actions.iter().rev().filter(|a| a.name.as_ref() != "price");
         for a in actions {
             // Of several that are told apart, "do you mean this or that?", none is the one.
-            if a.args.len() > 1 && a.args.iter().all(|t| matches!(t, Term::Str(s) if fits(s))) {
+            let named = |t: &Term| matches!(t, Term::Str(s) if fits(s));
+            if a.args.len() > 1 && a.args.iter().all(named) {
                 return None;
             }
-            if let Some(named) = a.args.iter().find(|t| matches!(t, Term::Str(s) if fits(s))) {
-                return Some(named.clone());
+            if let Some(name) = a.args.iter().find(|t| named(t)) {
+                return Some(name.clone());
             }
         }
         if let Some(last) = self.ledger.last_item(&|n| fits(n)) {
@@ -327,9 +328,10 @@ impl Resolver<'_, '_> {
         // "The cheese one" is one of what is there, or was just spoken of, or of that kind; so is "the cheese" where nothing is called that.
         let one = np.end > edge.end;
         // "Regular freeze is fine" is of the freeze that was just spoken of.
-        let still = !np.attributes.is_empty() && np.count.is_none() && scored.iter().any(|s| self.spoken_of().any(|n| *n == s.2));
+        let told = |n: &Name| self.spoken_of().any(|s| s == n);
+        let still = !np.attributes.is_empty() && np.count.is_none() && scored.iter().any(|s| told(&s.2));
         if (np.article == Article::Definite || (one || still) && np.article == Article::None) && (one || scored.iter().all(|s| s.1 < 0.93)) {
-            let spoken = |n: &Name| self.ledger.holds(n) || self.spoken_of().any(|s| s == n);
+            let spoken = |n: &Name| self.ledger.holds(n) || told(n);
             let kind = self.spoken_of().find_map(|s| self.ledger.kind_of(self.chart.knowledge, s)).filter(|_| one);
             let like = |n: &Name| kind.is_some() && self.ledger.kind_of(self.chart.knowledge, n) == kind;
             if scored.iter().any(|s| spoken(&s.2)) {
