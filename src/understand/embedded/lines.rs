@@ -119,9 +119,7 @@ impl Ledger {
             let mut slots = if composed && line.parts.is_empty() { ledger.slots(knowledge, &item) } else { vec![] };
             for part in &line.parts {
                 if let Some(d) = &part.fill {
-                    ledger.instances.push(Instance { item: d.clone(), changes: part.changes.clone() });
-                    let id = ledger.instances.len() - 1;
-                    ledger.lines.push(Line { item: d.clone(), instances: vec![id], new: false, slots: vec![], composed: false, cursor: 0 });
+                    ledger.put(d, part.changes.clone());
                 }
                 slots.push((part.slot.clone(), part.fill.clone()));
             }
@@ -139,7 +137,7 @@ impl Ledger {
         let slots: Vec<(Name, Option<Name>)> = std::iter::repeat_n(one, copies).flatten().collect();
         // What comes with it by itself is there too, and can be changed.
         for member in slots.iter().filter_map(|s| s.1.clone()) {
-            self.put(&member);
+            self.put(&member, vec![]);
         }
         self.lines.push(Line { item: item.clone(), instances: vec![], new: true, slots, composed, cursor: 0 });
         let line = self.lines.len() - 1;
@@ -232,7 +230,8 @@ impl Ledger {
         self.all_of(&item).iter().position(|i| *i == id).map_or(1, |p| p + 1)
     }
 
-    fn all_of(&self, item: &Name) -> Vec<usize> {
+    /// The instances of an item.
+    pub fn all_of(&self, item: &Name) -> Vec<usize> {
         self.lines.iter().filter(|l| l.item == *item).flat_map(|l| l.instances.iter().copied()).collect()
     }
 
@@ -451,11 +450,15 @@ impl Ledger {
     }
 
     /// A member of a composed line.
-    fn put(&mut self, item: &Name) -> Target {
-        self.instances.push(Instance { item: item.clone(), changes: vec![] });
+    fn put(&mut self, item: &Name, changes: Vec<Atom>) -> Target {
+        self.instances.push(Instance { item: item.clone(), changes });
         let id = self.instances.len() - 1;
-        self.lines.push(Line { item: item.clone(), instances: vec![id], new: false, slots: vec![], composed: false, cursor: 0 });
-        Target { ids: vec![id], item: Some(item.clone()), line: Some(self.lines.len() - 1), ..Target::default() }
+        let line = self.lines.iter().position(|l| !l.composed && !l.new && l.item == *item).unwrap_or(self.lines.len());
+        match self.lines.get_mut(line) {
+            Some(l) => l.instances.push(id),
+            None => self.lines.push(Line { item: item.clone(), instances: vec![id], new: false, slots: vec![], composed: false, cursor: 0 }),
+        }
+        Target { ids: vec![id], item: Some(item.clone()), line: Some(line), ..Target::default() }
     }
 
     /// One instance became another item.

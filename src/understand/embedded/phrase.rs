@@ -307,8 +307,11 @@ impl Phrases<'_, '_> {
                 self.times(next, out);
             }
         }
+        // "The burrito supreme" is no burrito that is supreme.
+        let named = |e: &usize| self.chart.names.get(*e).filter(|n| n.said == n.end - n.start && n.candidates.first().is_some_and(|c| c.score >= 0.93));
+        let whole = self.chart.names_at.get(at).into_iter().flatten().filter_map(named).map(|n| n.end).max();
         for (end, sort, value, score) in self.chart.values_at.get(at).into_iter().flatten() {
-            if Some(*sort) == kind_sort {
+            if Some(*sort) == kind_sort && whole.is_none_or(|w| w <= *end) {
                 let plural = self.chart.tokens.get(end - 1).is_some_and(|t| t.plural);
                 out.push(Np { end: *end, head: Head::Kind(value.clone()), plural, extra_score: np.extra_score + score * 0.9, ..np.clone() });
             }

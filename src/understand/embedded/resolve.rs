@@ -94,8 +94,8 @@ pub struct Resolver<'c, 'a> {
     copied: Option<usize>,
     /// The composed line of before whose places are being told.
     filled: Option<usize>,
-    /// Whether what comes next is said of each of the lines alike: "both with milk".
-    each: bool,
+    /// Of how many of the composed lines what comes next is said, where that was told: "both with milk", "three with milk and two …".
+    share: Option<i64>,
     /// Whether what is said later may be what is being talked about; not so where each mention has its own place.
     pub looks_ahead: bool,
 }
@@ -153,7 +153,7 @@ impl<'c, 'a> Resolver<'c, 'a> {
             answered: vec![],
             copied: None,
             filled: None,
-            each: false,
+            share: None,
             looks_ahead: true,
         }
     }

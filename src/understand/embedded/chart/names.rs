@@ -9,7 +9,9 @@ impl Chart<'_> {
     pub(super) fn find_values(&mut self) {
         for at in 0..self.tokens.len() {
             for v in &self.model.values {
-                let starts = self.tokens.get(at).is_some_and(|t| t.readings().any(|(w, _)| v.firsts.binary_search(&w).is_ok()));
+                // A common word stands for no value by another that is like it: who puts something in says no pop.
+                let begins = |t: &Token, w: u32| (w == t.id || !self.model.ordinary.contains(&t.id)) && v.firsts.binary_search(&w).is_ok();
+                let starts = self.tokens.get(at).is_some_and(|t| t.readings().any(|(w, _)| begins(t, w)));
                 if !starts {
                     continue;
                 }

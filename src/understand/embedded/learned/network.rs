@@ -1,5 +1,5 @@
-//! A small recurrent network over the places of an utterance that tells what is said as a whole. Learning, see [`learning`], gives the
-//! same bytes for the same examples on every machine.
+//! Small recurrent networks over the places of an utterance that tell what is said as a whole: the mean of what each of them, begun with
+//! other dice, tells. Learning, see [`learning`], gives the same bytes for the same examples on every machine.
 
 pub mod learning;
 
@@ -46,7 +46,8 @@ struct Parameters {
 pub struct Network {
     /// The hashes of the features that are known, in order.
     known: Vec<u32>,
-    parameters: Parameters,
+    /// What one is wrong about by chance, the others mostly are not.
+    each: Vec<Parameters>,
 }
 
 /// Numbers that stand for a feature; that a cell keeps; between the reading and what is told of it.
@@ -160,8 +161,7 @@ struct Pass {
 }
 
 impl Parameters {
-    fn new(features: usize, classes: usize) -> Self {
-        let dice = &mut Dice::new(7);
+    fn new(features: usize, classes: usize, dice: &mut Dice) -> Self {
         Self {
             features: Layer::new(features, FEATURE, 0.1, dice),
             forth: Cell::new(dice),
@@ -247,9 +247,12 @@ impl Parameters {
     }
 }
 
+/// A view in the numbers of the features that are known.
+type Numbers = (Vec<Vec<usize>>, Vec<usize>);
+
 impl Network {
     /// The numbers of the features that are known.
-    fn numbers(&self, view: &View) -> (Vec<Vec<usize>>, Vec<usize>) {
+    fn numbers(&self, view: &View) -> Numbers {
         let number = |list: &Vec<u32>| list.iter().filter_map(|f| self.known.binary_search(f).ok()).collect::<Vec<usize>>();
         let nothing = view.places.is_empty().then(Vec::new);
         (view.places.iter().map(number).chain(nothing).collect(), number(&view.around))
@@ -258,14 +261,22 @@ impl Network {
     /// How likely each class is.
     pub fn read(&self, view: &View) -> Vec<f32> {
         let (numbers, about) = self.numbers(view);
-        self.parameters.told(&self.parameters.pass(&numbers, &about, None))
+        let mut out = vec![];
+        for one in &self.each {
+            let told = one.told(&one.pass(&numbers, &about, None));
+            out.resize(told.len(), 0.0);
+            #[expect(clippy::cast_precision_loss, reason = "a few")]
+            add(&mut out, &told, 1.0 / self.each.len() as f32);
+        }
+        out
     }
 
     /// Appends the network to bytes: each weight as one of 65,535 steps of its block.
     pub fn write(&self, out: &mut Vec<u8>) {
         out.extend(u32::try_from(self.known.len()).unwrap_or(0).to_le_bytes());
         out.extend(self.known.iter().flat_map(|f| f.to_le_bytes()));
-        for block in self.parameters.clone().blocks() {
+        out.extend(u32::try_from(self.each.len()).unwrap_or(0).to_le_bytes());
+        for block in self.each.clone().iter_mut().flat_map(Parameters::blocks) {
             let step = block.iter().fold(0.0f32, |a, w| a.max(w.abs())).max(1e-12) / f32::from(i16::MAX);
             out.extend(u32::try_from(block.len()).unwrap_or(0).to_le_bytes());
             out.extend(step.to_le_bytes());
@@ -280,7 +291,10 @@ impl Network {
         for _ in 0..count(bytes)? {
             out.known.push(u32::from_le_bytes(taken(bytes)?));
         }
-        for block in out.parameters.blocks() {
+        for _ in 0..count(bytes)? {
+            out.each.push(Parameters::default());
+        }
+        for block in out.each.iter_mut().flat_map(Parameters::blocks) {
             let length = count(bytes)?;
             let step = f32::from_le_bytes(taken(bytes)?);
             let (values, rest) = bytes.split_at_checked(length.checked_mul(2)?)?;

@@ -10,7 +10,7 @@ use super::trust::Trust;
 use super::weights::{Weights, count, taken};
 use super::{Learned, RoleModel};
 
-const VERSION: &str = "duologue-model-4";
+const VERSION: &str = "duologue-model-5";
 
 impl Learned {
     /// The text of the model's file.

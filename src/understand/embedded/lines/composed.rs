@@ -83,6 +83,12 @@ impl Ledger {
         (0..self.lines.len()).find(|i| self.lines.get(*i).is_some_and(|l| l.composed && l.item == *of) && self.slot_for(*i, item).is_some())
     }
 
+    /// How many there are of a composed item.
+    pub fn alike(&self, combo: usize) -> i64 {
+        let item = self.line_item(combo);
+        (0..self.lines.len()).filter(|i| self.lines.get(*i).is_some_and(|l| l.composed && l.item == item)).map(|i| self.count(i)).sum()
+    }
+
     /// How many of the same composed item have an open place for the item; or how many such places there are in them.
     pub fn open_for(&self, combo: usize, item: &Name, places: bool) -> usize {
         let of = self.line_item(combo);
@@ -149,6 +155,6 @@ impl Ledger {
         {
             x.1 = Some(item.clone());
         }
-        self.put(item)
+        self.put(item, vec![])
     }
 }

@@ -367,10 +367,9 @@ impl Resolver<'_, '_> {
             let all = Np { count: None, ..np.clone() };
             return self.fill_all(combo, &name, &all, edge, pattern.weak);
         }
-        // "Two meals, both with milk".
-        let composed = self.ledger.open_combo().is_some_and(|c| self.ledger.count(c) > 1);
-        if composed && matches!(np.which, Which::Both | Which::All) {
-            self.each = true;
+        // "Two meals, both with milk", "three with milk and two with water".
+        if let Some(share) = self.share_of(np, edge) {
+            self.share = Some(share);
             self.absorbed += 1;
             return;
         }
@@ -450,7 +449,8 @@ impl Resolver<'_, '_> {
         target
     }
 
-    /// "One of those for me then, one hot coffee": the line just made whose item is told again, in other words.
+    /// "One of those for me then, one hot coffee": the line just made whose item is told again, in other words, or in the next sentence as
+    /// a wish: "he wants fries too. Can you add one fries?"
     fn told_again(&self, item: &Name, count: i64, edge: &Edge) -> Option<usize> {
         let Some(Entry { what: What::Line(line), span, .. }) = self.entries.last() else { return None };
         let np = edge.binds.iter().find_map(|(_, b)| if let Bind::Np(i) = b { self.chart.phrases.get(*i) } else { None })?;
@@ -458,14 +458,17 @@ impl Resolver<'_, '_> {
         let marked = (span.end..edge.start).any(|i| self.chart.tokens.get(i).is_some_and(|t| t.punct().is_some()));
         let joined = (span.end..edge.start).any(|i| self.chart.is_word("list", i)) || self.content_between(span.end.max(self.read_to), edge.start);
         let own = said(self.head_of(np)).all(|word| said(span.clone()).all(|w| w != word));
+        let ends = |i: usize| self.chart.tokens.get(i).is_some_and(|t| matches!(t.punct(), Some('.' | '?' | '!')));
+        let for_others = (span.start..self.chart.tokens.len()).any(|i| self.chart.is_word("meant_for", i));
+        let wished = (span.end..edge.start).any(ends) && self.wishes.contains(&edge.start) && !for_others;
         let again = self.ledger.line_item(*line) == *item && self.ledger.count(*line) == count && np.which != Which::Another;
-        (again && own && marked && !joined).then_some(*line)
+        (again && (own || wished) && marked && !joined).then_some(*line)
     }
 
     pub(super) fn new_line(&mut self, item: Name, count: i64, attributes: &[(u16, Name)], edge: &Edge, weak: u8) {
         let again = self.told_again(&item, count, edge);
         let line = again.unwrap_or_else(|| self.ledger.add(self.chart.model, self.chart.knowledge, &item, count));
-        (self.copied, self.each, self.filled) = (None, false, None);
+        (self.copied, self.share, self.filled) = (None, None, None);
         self.topic = Some(item.clone());
         self.kind = self.ledger.kind_of(self.chart.knowledge, &item);
         self.last_name_end = edge.end;

@@ -68,6 +68,7 @@ impl Resolver<'_, '_> {
                 // "Six crunchy tacos, six soft, no lettuce on any of them".
                 let fits = |i: &(Name, i64)| parts.iter().all(|p| self.chart.knowledge.relates(&i.0, p));
                 let said = if np.which == Which::All && np.place.is_none() { self.ledger.last_said(usize::MAX) } else { Target::default() };
+                let said = if np.which == Which::All && said.ids.is_empty() && self.focus.is_none() { self.told_together() } else { said };
                 let kinds = self.ledger.by_item(&said);
                 if kinds.len() > 1 && kinds.iter().all(fits) && np.count.is_none_or(|n| usize::try_from(n).is_ok_and(|n| n == said.ids.len())) {
                     return said;
@@ -98,6 +99,12 @@ impl Resolver<'_, '_> {
                 }
             }
         }
+    }
+
+    /// The instances of all items that were told last, where they were several: "fire sauce on all of them".
+    fn told_together(&self) -> Target {
+        let told = self.ledger.items().into_iter().filter(|n| self.spoken_of().any(|s| s == n));
+        Target { ids: told.flat_map(|n| self.ledger.all_of(&n)).collect(), ..Target::default() }
     }
 
     /// What was told last, as a change of an instance says it.
@@ -196,13 +203,19 @@ impl Resolver<'_, '_> {
         (found.len() == wanted || np.plural).then(|| self.ledger.these(found.into_iter().map(|f| f.0).collect(), item))
     }
 
+    /// Whether parts are spoken of and the item is made of none, nor takes these, while something that does is there: "a kids meal with
+    /// milk, no lettuce".
+    fn lacks_parts(&self, item: &Name, parts: &[Name]) -> bool {
+        let k = self.chart.knowledge;
+        let takes = |n: &Name| parts.iter().all(|p| k.relates(n, p));
+        !parts.is_empty() && !self.ledger.is_made(k, item) && !takes(item) && self.ledger.last_item(&takes).is_some()
+    }
+
     /// The item in question: said in this turn, asked about, or the last one that fits the parts.
     pub(super) fn current_item(&self, parts: &[Name]) -> Option<Name> {
-        if let Some(i) = self.focus.as_ref().and_then(|f| self.ledger.item(f)) {
-            return Some(i);
-        }
-        if let Some(topic) = self.topic.clone().filter(|t| self.ledger.holds(t)) {
-            return Some(topic);
+        let said = self.focus.as_ref().and_then(|f| self.ledger.item(f)).or_else(|| self.topic.clone().filter(|t| self.ledger.holds(t)));
+        if let Some(item) = said.filter(|i| !self.lacks_parts(i, parts)) {
+            return Some(item);
         }
         let k = self.chart.knowledge;
         let changed = self.chart.model.lines.as_ref().map_or(0, |l| l.changed | l.items);
@@ -274,7 +287,7 @@ impl Resolver<'_, '_> {
             // "The other one with guac", where there is no other.
             _ if self.focus == Some(Target::default()) && self.barren.last().is_some_and(|b| b.1 && !self.content_between(b.0.end, edge.start)) => return,
             _ => match self.focus.clone() {
-                Some(f) if self.ledger.item(&f).is_some_and(|i| able(&i) || !strange) => f,
+                Some(f) if self.ledger.item(&f).is_some_and(|i| (able(&i) || !strange) && !self.lacks_parts(&i, &parts)) => f,
                 _ => {
                     // Only what can have the attribute is meant, if anything is; what was added is left out where it was added.
                     let added = |n: &Name| !parts.is_empty() && parts.iter().all(|p| self.ledger.has_change(n, p));

@@ -5,7 +5,21 @@ use crate::term::{Atom, Name, Term};
 use crate::understand::embedded::chart::Edge;
 use crate::understand::embedded::phrase::{Article, Np, Which};
 
+/// So many places are filled by one phrase at most.
+const MOST: usize = 12;
+
 impl Resolver<'_, '_> {
+    /// Of how many of several composed lines with open places a phrase speaks, if it does.
+    pub(super) fn share_of(&self, np: &Np, edge: &Edge) -> Option<i64> {
+        let combo = self.ledger.open_combo().or_else(|| self.ledger.unfilled(&|_, _| true))?;
+        let all = self.ledger.alike(combo);
+        match np.which {
+            Which::Both | Which::All if all > 1 => Some(i64::MAX),
+            Which::Unsaid if np.place.is_none() && self.chart.is_word("name_with", edge.end) => np.count.filter(|n| *n < all),
+            _ => None,
+        }
+    }
+
     /// The composed line that the last turn left open, where a name comes next that fills a place of it: a bare name after the line was
     /// said, any name while its members are being told.
     pub(super) fn filling(&self, np: &Np, edge: &Edge) -> Option<usize> {
@@ -21,8 +35,8 @@ impl Resolver<'_, '_> {
         // "A chalupa.", right after a box that may hold one.
         let first = (0..edge.start).all(|i| self.chart.skip_cost(i) <= 0.0);
         let bare = with || (first || np.article != Article::Indefinite) && !self.wanted && !joined;
-        let spoken_of = |n: &Name| self.context.last_actions.iter().any(|a| matches!(a.args.last(), Some(Term::Str(s)) if s == n));
-        let told = self.ledger.unfilled(&|item, members| bare && spoken_of(item) || members.iter().any(|m| spoken_of(m)));
+        let spoken_of = |n: &Name| self.context.last_actions.iter().any(|a| a.args.iter().any(|t| matches!(t, Term::Str(s) if s == n)));
+        let told = self.ledger.unfilled(&|item, members| (bare || self.share.is_some()) && spoken_of(item) || members.iter().any(|m| spoken_of(m)));
         // What may fill its places was just listed: "which tacos may I choose from?"
         let listed = |c: &usize| self.ledger.choices(self.chart.knowledge, *c, false).iter().filter(|n| spoken_of(n)).count() > 1;
         // "With a large Pepsi", though something else was told last.
@@ -64,16 +78,19 @@ impl Resolver<'_, '_> {
 
     /// Puts a member where it was said to go: so many times, into both or all places, into each of the lines alike.
     pub(super) fn fill_all(&mut self, combo: usize, name: &Name, np: &Np, edge: &Edge, weak: u8) {
-        // "Milk for both of them".
+        let share = if self.share == Some(i64::MAX) { self.share } else { self.share.take() };
+        // "Milk for both of them", "they will all have milk".
+        let ends = |i: &usize| self.chart.tokens.get(*i).is_some_and(|t| t.punct().is_some()) || self.chart.is_word("list", *i);
         let quantified = |i: usize| self.chart.is_word("both", i) || self.chart.is_word("all", i);
-        let every = self.each || (edge.start..np.start).chain(np.end..edge.end).any(quantified);
-        let n = match np.count.and_then(|n| usize::try_from(n).ok()) {
+        let before = (0..np.start).rev().take_while(|i| !ends(i));
+        let every = share == Some(i64::MAX) || before.chain((np.end..self.chart.tokens.len()).take_while(|i| !ends(i))).any(quantified);
+        let n = match np.count.or(share.filter(|_| !every)).and_then(|n| usize::try_from(n).ok()) {
             Some(n) => n,
-            None if every => self.ledger.open_for(combo, name, np.plural),
             None if matches!(np.which, Which::Both | Which::All) => self.ledger.places_for(combo, name).max(self.ledger.open_for(combo, name, false)),
+            None if every || np.plural => self.ledger.open_for(combo, name, np.plural),
             None => 1,
         };
-        for _ in 0..n.clamp(1, 4) {
+        for _ in 0..n.clamp(1, MOST) {
             let open = self.ledger.slot_for(combo, name).is_some();
             let line = if open && !every { combo } else { self.ledger.beside(combo, name).unwrap_or(combo) };
             self.fill(line, name, &np.attributes, edge, weak);

@@ -342,8 +342,9 @@ impl Resolver<'_, '_> {
         }
         scored.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.2.cmp(&b.2)));
         let Some((best, raw, name)) = scored.first().cloned() else { return Picked::Nothing };
-        if in_order >= 0.5
-            && np.article != Article::Indefinite
+        // "The pizza with onions", of the veggie pizza that is there.
+        let short = np.article == Article::Definite && name.split_whitespace().count() > edge.end - edge.start;
+        if (in_order >= 0.5 && np.article != Article::Indefinite || short)
             && !self.ledger.holds(&name)
             && let Some(held) = self.held_by_part(edge, mask)
         {

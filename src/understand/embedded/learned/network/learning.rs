@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::{Cell, FEATURE, Layer, Network, Parameters, Pass, STATE, Step, View, add, times, zeros};
+use super::{Cell, FEATURE, Layer, Network, Numbers, Parameters, Pass, STATE, Step, View, add, times, zeros};
 
 /// Hears how far the learning is.
 pub type Progress<'a> = &'a (dyn Fn(&str) + Sync);
@@ -199,6 +199,9 @@ impl Parameters {
     }
 }
 
+/// How many networks are trained, each with dice of its own.
+const NETWORKS: u64 = 2;
+
 impl Network {
     /// Trains on examples, in orders that depend on their number alone.
     pub fn train(examples: &[Example], classes: usize, rounds: usize, at_least: usize, progress: Progress<'_>) -> Self {
@@ -206,26 +209,40 @@ impl Network {
         for f in examples.iter().flat_map(|e| e.view.places.iter().flatten().chain(&e.view.around)) {
             *seen.entry(*f).or_default() += 1;
         }
-        let mut known: Vec<u32> = seen.into_iter().filter(|(_, n)| *n >= at_least).map(|(f, _)| f).collect();
-        known.sort_unstable();
-        let mut out = Self { parameters: Parameters::new(known.len(), classes), known };
+        let mut out = Self { known: seen.into_iter().filter(|(_, n)| *n >= at_least).map(|(f, _)| f).collect(), each: vec![] };
+        out.known.sort_unstable();
         let views: Vec<_> = examples.iter().map(|e| out.numbers(&e.view)).collect();
-        let mut slopes = out.parameters.empty();
+        let rows: Vec<(&Example, &Numbers)> = examples.iter().zip(&views).collect();
+        let known = out.known.len();
+        for which in 0..NETWORKS {
+            let told = |what: &str| progress(&format!("network {} of {NETWORKS}, {what}", which + 1));
+            out.each.push(Parameters::train(&rows, (known, classes), rounds, Dice::new(7 + which), &told));
+        }
+        // As it will be read from its file.
+        let mut bytes = vec![];
+        out.write(&mut bytes);
+        Self::take(&mut bytes.as_slice()).unwrap_or_default()
+    }
+}
+
+impl Parameters {
+    fn train(rows: &[(&Example, &Numbers)], (features, classes): (usize, usize), rounds: usize, mut dice: Dice, progress: Progress<'_>) -> Self {
+        let mut out = Self::new(features, classes, &mut dice);
+        let mut slopes = out.empty();
         let (mut means, mut squares) = (slopes.clone(), slopes.clone());
         let (mut left_of_mean, mut left_of_squares) = (1.0, 1.0);
-        let mut order: Vec<usize> = (0..examples.len()).collect();
+        let mut order = rows.to_vec();
         let steps = rounds * order.len().div_ceil(BATCH);
-        let mut dice = Dice::new(11);
         let mut done = 0;
         for round in 0..rounds {
             progress(&format!("round {} of {rounds}", round + 1));
             dice.shuffle(&mut order);
             for batch in order.chunks(BATCH) {
-                let turned = out.parameters.turned();
+                let turned = out.turned();
                 let mut weight = 0.0;
-                for (example, (places, about)) in batch.iter().filter_map(|i| examples.get(*i).zip(views.get(*i))) {
-                    let pass = out.parameters.pass(places, about, Some(&mut dice));
-                    out.parameters.learn(&turned, example, &pass, &mut slopes);
+                for (example, (places, about)) in batch {
+                    let pass = out.pass(places, about, Some(&mut dice));
+                    out.learn(&turned, example, &pass, &mut slopes);
                     weight += example.weight;
                 }
                 #[expect(clippy::cast_precision_loss, reason = "some ten thousand steps")]
@@ -233,7 +250,7 @@ impl Network {
                 done += 1;
                 (left_of_mean, left_of_squares) = (left_of_mean * KEPT.0, left_of_squares * KEPT.1);
                 let (mean_by, square_by) = (1.0 / (1.0 - left_of_mean), 1.0 / (1.0 - left_of_squares));
-                let blocks = out.parameters.blocks().zip(slopes.blocks()).zip(means.blocks().zip(squares.blocks()));
+                let blocks = out.blocks().zip(slopes.blocks()).zip(means.blocks().zip(squares.blocks()));
                 for ((values, slopes), (means, squares)) in blocks {
                     for ((v, g), (m, q)) in values.iter_mut().zip(slopes.iter_mut()).zip(means.iter_mut().zip(squares)) {
                         let slope = *g / weight;
@@ -245,10 +262,7 @@ impl Network {
                 }
             }
         }
-        // As it will be read from its file.
-        let mut bytes = vec![];
-        out.write(&mut bytes);
-        Self::take(&mut bytes.as_slice()).unwrap_or_default()
+        out
     }
 }
 
@@ -285,7 +299,7 @@ mod tests {
     #[test]
     fn slopes_are_those_of_the_loss() {
         let example = Example { weight: 0.7, ..examples().remove(1) };
-        let mut parameters = Parameters::new(8, 2);
+        let mut parameters = Parameters::new(8, 2, &mut Dice::new(7));
         let (places, about) = (vec![vec![0, 3], vec![1], vec![2]], vec![4]);
         let loss = |parameters: &Parameters| {
             let pass = parameters.pass(&places, &about, None);
