@@ -124,6 +124,9 @@ fn lies_are_refused() {
         ("lies-twentyone-source", 0),
         ("lies-twentytwo-source", 0),
         ("lies-twentythree-source", 0),
+        // What an attacker found who went through the grammar word by word: what is reached.
+        ("lies-twentyfour-source", 42),
+        ("lies-twentyfive-source", 11),
         ("lies-fresh", 1),
     ]);
 }
@@ -168,6 +171,7 @@ fn honest_wordings_pass() {
         ("honest-thirtytwo", 8),
         ("honest-thirtythree", 14),
         ("honest-thirtyfour", 11),
+        ("honest-thirtyfive", 19),
         ("honest-fresh", 10),
     ]);
 }
