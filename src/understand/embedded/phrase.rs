@@ -234,6 +234,13 @@ impl Phrases<'_, '_> {
         if self.is("of", at) {
             let after = at + 1;
             let next = Np { part: true, extra_score: np.extra_score + 0.8, ..np.clone() };
+            // "One of the two".
+            if self.is("definite", after)
+                && let Some(all) = self.chart.model.numbers.whole(self.chart.tokens, after + 1)
+            {
+                let all = Np { end: all.end, head: Head::Pronoun(true), plural: false, extra_score: next.extra_score + 1.7, ..next.clone() };
+                out.push(all);
+            }
             if self.is("definite", after) || self.points(after) {
                 self.attributes(Np { article: Article::Definite, extra_score: next.extra_score + 0.7, ..next.clone() }, after + 1, out);
             }

@@ -407,7 +407,9 @@ fn presume(out: &mut Vec<(Atom, Range<usize>)>, chart: &Chart<'_>, context: &Con
         let called = |e: &NameEdge| e.candidates.first().and_then(|c| chart.name(c.name)).as_ref() == Some(&item);
         let there = |e: &&NameEdge| e.start.checked_sub(1).is_some_and(|i| chart.is_word("definite", i));
         let said: Vec<&NameEdge> = chart.names.iter().filter(|e| called(e)).collect();
-        if change && (said.is_empty() || said.iter().any(there)) {
+        // "The large one then", of what was just answered.
+        let answered = || context.last_actions.iter().any(|a| a.args.len() == 3 && name(a.args.first()).as_ref() == Some(&item));
+        if change && (said.is_empty() && !answered() || said.iter().any(there)) {
             continue;
         }
         let open = ledger.unfilled(&|_, _| true).filter(|c| ledger.slot_for(*c, &item).is_some());
