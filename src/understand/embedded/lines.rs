@@ -106,24 +106,23 @@ impl Ledger {
         for line in context.view.lines() {
             let item = line.item.clone();
             let at = ledger.lines.len();
-            ledger.instances.push(Instance { item: item.clone(), changes: line.changes.clone() });
-            let id = ledger.instances.len() - 1;
-            ledger.sequence.push(id);
-            if let Some(same) = ledger.lines.iter_mut().find(|l| line.parts.is_empty() && !l.composed && l.item == item) {
-                same.instances.push(id);
+            ledger.sequence.push(ledger.instances.len());
+            let composed = !line.parts.is_empty() || model.lines.as_ref().is_some_and(|l| knowledge.mask(&item) & l.composed != 0);
+            if !composed {
+                ledger.put(&item, line.changes.clone());
                 continue;
             }
-            let instances = vec![id];
+            let instances = vec![ledger.instances.len()];
+            ledger.instances.push(Instance { item: item.clone(), changes: line.changes.clone() });
             // Who tells of a composed item without its members leaves all of them open.
-            let composed = !line.parts.is_empty() || model.lines.as_ref().is_some_and(|l| knowledge.mask(&item) & l.composed != 0);
-            let mut slots = if composed && line.parts.is_empty() { ledger.slots(knowledge, &item) } else { vec![] };
+            let mut slots = if line.parts.is_empty() { ledger.slots(knowledge, &item) } else { vec![] };
             for part in &line.parts {
                 if let Some(d) = &part.fill {
                     ledger.put(d, part.changes.clone());
                 }
                 slots.push((part.slot.clone(), part.fill.clone()));
             }
-            ledger.lines.insert(at, Line { item, instances, new: false, slots, composed, cursor: 0 });
+            ledger.lines.insert(at, Line { item, instances, new: false, slots, composed: true, cursor: 0 });
         }
         ledger
     }
@@ -449,7 +448,7 @@ impl Ledger {
         Target { placed: self.number_of(&item) > ids.len(), ids, item: Some(item), ..Target::default() }
     }
 
-    /// A member of a composed line.
+    /// One more of an item that is not composed, by itself or as a member, in the line that the conversation has for it.
     fn put(&mut self, item: &Name, changes: Vec<Atom>) -> Target {
         self.instances.push(Instance { item: item.clone(), changes });
         let id = self.instances.len() - 1;

@@ -1,6 +1,6 @@
 //! Noun phrases: articles, numbers, places in a row, attributes, and a head that names, refers or is left out.
 
-use super::chart::Chart;
+use super::chart::{Chart, NameEdge};
 use super::text::Kind;
 use crate::term::Name;
 
@@ -238,8 +238,7 @@ impl Phrases<'_, '_> {
             if self.is("definite", after)
                 && let Some(all) = self.chart.model.numbers.whole(self.chart.tokens, after + 1)
             {
-                let all = Np { end: all.end, head: Head::Pronoun(true), plural: false, extra_score: next.extra_score + 1.7, ..next.clone() };
-                out.push(all);
+                out.push(Np { end: all.end, head: Head::Pronoun(true), plural: false, extra_score: next.extra_score + 1.7, ..next.clone() });
             }
             if self.is("definite", after) || self.points(after) {
                 self.attributes(Np { article: Article::Definite, extra_score: next.extra_score + 0.7, ..next.clone() }, after + 1, out);
@@ -315,10 +314,10 @@ impl Phrases<'_, '_> {
             }
         }
         // "The burrito supreme" is no burrito that is supreme.
-        let named = |e: &usize| self.chart.names.get(*e).filter(|n| n.said == n.end - n.start && n.candidates.first().is_some_and(|c| c.score >= 0.93));
-        let whole = self.chart.names_at.get(at).into_iter().flatten().filter_map(named).map(|n| n.end).max();
+        let whole = |n: &NameEdge| n.said == n.end - n.start && n.candidates.first().is_some_and(|c| c.score >= 0.93);
+        let names = || self.chart.names_at.get(at).into_iter().flatten().filter_map(|e| self.chart.names.get(*e));
         for (end, sort, value, score) in self.chart.values_at.get(at).into_iter().flatten() {
-            if Some(*sort) == kind_sort && whole.is_none_or(|w| w <= *end) {
+            if Some(*sort) == kind_sort && !names().any(|n| n.end > *end && whole(n)) {
                 let plural = self.chart.tokens.get(end - 1).is_some_and(|t| t.plural);
                 out.push(Np { end: *end, head: Head::Kind(value.clone()), plural, extra_score: np.extra_score + score * 0.9, ..np.clone() });
             }

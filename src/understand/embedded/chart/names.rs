@@ -7,12 +7,12 @@ use crate::understand::embedded::lines::ends_in;
 
 impl Chart<'_> {
     pub(super) fn find_values(&mut self) {
-        for at in 0..self.tokens.len() {
+        for (at, token) in self.tokens.iter().enumerate() {
+            // A common word stands for no value by another that is like it: who puts something in says no pop.
+            let common = self.model.ordinary.contains(&token.id);
+            let words: Vec<u32> = token.readings().map(|r| r.0).filter(|w| *w == token.id || !common).collect();
             for v in &self.model.values {
-                // A common word stands for no value by another that is like it: who puts something in says no pop.
-                let begins = |t: &Token, w: u32| (w == t.id || !self.model.ordinary.contains(&t.id)) && v.firsts.binary_search(&w).is_ok();
-                let starts = self.tokens.get(at).is_some_and(|t| t.readings().any(|(w, _)| begins(t, w)));
-                if !starts {
+                if !words.iter().any(|w| v.firsts.binary_search(w).is_ok()) {
                     continue;
                 }
                 let longest = self.run(&v.program, at).into_iter().map(|(e, s, _)| (e, s)).max_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));

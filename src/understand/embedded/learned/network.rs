@@ -292,14 +292,15 @@ impl Network {
             out.known.push(u32::from_le_bytes(taken(bytes)?));
         }
         for _ in 0..count(bytes)? {
-            out.each.push(Parameters::default());
-        }
-        for block in out.each.iter_mut().flat_map(Parameters::blocks) {
-            let length = count(bytes)?;
-            let step = f32::from_le_bytes(taken(bytes)?);
-            let (values, rest) = bytes.split_at_checked(length.checked_mul(2)?)?;
-            block.extend(values.as_chunks().0.iter().map(|v| f32::from(i16::from_le_bytes(*v)) * step));
-            *bytes = rest;
+            let mut one = Parameters::default();
+            for block in one.blocks() {
+                let length = count(bytes)?;
+                let step = f32::from_le_bytes(taken(bytes)?);
+                let (values, rest) = bytes.split_at_checked(length.checked_mul(2)?)?;
+                block.extend(values.as_chunks().0.iter().map(|v| f32::from(i16::from_le_bytes(*v)) * step));
+                *bytes = rest;
+            }
+            out.each.push(one);
         }
         Some(out)
     }

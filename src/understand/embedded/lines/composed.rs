@@ -77,23 +77,25 @@ impl Ledger {
         self.lines.get(combo).is_some_and(|l| l.slots.iter().any(|(slot, fill)| slot == item && fill.as_ref() == Some(item)))
     }
 
+    /// The lines of the same composed item, it among them.
+    fn alike(&self, combo: usize) -> impl Iterator<Item = (usize, &Line)> {
+        let of = self.lines.get(combo).map(|l| &l.item);
+        self.lines.iter().enumerate().filter(move |(_, l)| l.composed && Some(&l.item) == of)
+    }
+
     /// Another line of the same composed item that has an open place for the item: "one with milk and the other one with water".
     pub fn beside(&self, combo: usize, item: &Name) -> Option<usize> {
-        let of = &self.lines.get(combo)?.item;
-        (0..self.lines.len()).find(|i| self.lines.get(*i).is_some_and(|l| l.composed && l.item == *of) && self.slot_for(*i, item).is_some())
+        self.alike(combo).map(|(i, _)| i).find(|i| self.slot_for(*i, item).is_some())
     }
 
     /// How many there are of a composed item.
-    pub fn alike(&self, combo: usize) -> i64 {
-        let item = self.line_item(combo);
-        (0..self.lines.len()).filter(|i| self.lines.get(*i).is_some_and(|l| l.composed && l.item == item)).map(|i| self.count(i)).sum()
+    pub fn count_alike(&self, combo: usize) -> i64 {
+        self.alike(combo).map(|(i, _)| self.count(i)).sum()
     }
 
     /// How many of the same composed item have an open place for the item; or how many such places there are in them.
     pub fn open_for(&self, combo: usize, item: &Name, places: bool) -> usize {
-        let of = self.line_item(combo);
-        let lines = self.lines.iter().enumerate().filter(|(_, l)| l.composed && l.item == of);
-        lines.map(|(i, l)| self.places_for(i, item).min(if places { usize::MAX } else { l.instances.len() })).sum()
+        self.alike(combo).map(|(i, l)| self.places_for(i, item).min(if places { usize::MAX } else { l.instances.len() })).sum()
     }
 
     /// Whether a member that the conversation holds, and holds only as one, stands where the item may stand too.

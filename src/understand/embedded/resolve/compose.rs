@@ -7,14 +7,16 @@ use crate::understand::embedded::phrase::{Article, Np, Which};
 
 /// So many places are filled by one phrase at most.
 const MOST: usize = 12;
+/// A share that is all of the lines.
+const EVERY: i64 = i64::MAX;
 
 impl Resolver<'_, '_> {
     /// Of how many of several composed lines with open places a phrase speaks, if it does.
     pub(super) fn share_of(&self, np: &Np, edge: &Edge) -> Option<i64> {
         let combo = self.ledger.open_combo().or_else(|| self.ledger.unfilled(&|_, _| true))?;
-        let all = self.ledger.alike(combo);
+        let all = self.ledger.count_alike(combo);
         match np.which {
-            Which::Both | Which::All if all > 1 => Some(i64::MAX),
+            Which::Both | Which::All if all > 1 => Some(EVERY),
             Which::Unsaid if np.place.is_none() && self.chart.is_word("name_with", edge.end) => np.count.filter(|n| *n < all),
             _ => None,
         }
@@ -35,7 +37,7 @@ impl Resolver<'_, '_> {
         // "A chalupa.", right after a box that may hold one.
         let first = (0..edge.start).all(|i| self.chart.skip_cost(i) <= 0.0);
         let bare = with || (first || np.article != Article::Indefinite) && !self.wanted && !joined;
-        let spoken_of = |n: &Name| self.context.last_actions.iter().any(|a| a.args.iter().any(|t| matches!(t, Term::Str(s) if s == n)));
+        let spoken_of = |n: &Name| self.spoken_of().any(|s| s == n);
         let told = self.ledger.unfilled(&|item, members| (bare || self.share.is_some()) && spoken_of(item) || members.iter().any(|m| spoken_of(m)));
         // What may fill its places was just listed: "which tacos may I choose from?"
         let listed = |c: &usize| self.ledger.choices(self.chart.knowledge, *c, false).iter().filter(|n| spoken_of(n)).count() > 1;
@@ -78,12 +80,14 @@ impl Resolver<'_, '_> {
 
     /// Puts a member where it was said to go: so many times, into both or all places, into each of the lines alike.
     pub(super) fn fill_all(&mut self, combo: usize, name: &Name, np: &Np, edge: &Edge, weak: u8) {
-        let share = if self.share == Some(i64::MAX) { self.share } else { self.share.take() };
+        // What is said of all goes on, a number counts once.
+        let share = self.share;
+        self.share = share.filter(|n| *n == EVERY);
         // "Milk for both of them", "they will all have milk".
         let ends = |i: &usize| self.chart.tokens.get(*i).is_some_and(|t| t.punct().is_some()) || self.chart.is_word("list", *i);
         let quantified = |i: usize| self.chart.is_word("both", i) || self.chart.is_word("all", i);
         let before = (0..np.start).rev().take_while(|i| !ends(i));
-        let every = share == Some(i64::MAX) || before.chain((np.end..self.chart.tokens.len()).take_while(|i| !ends(i))).any(quantified);
+        let every = share == Some(EVERY) || before.chain((np.end..self.chart.tokens.len()).take_while(|i| !ends(i))).any(quantified);
         let n = match np.count.or(share.filter(|_| !every)).and_then(|n| usize::try_from(n).ok()) {
             Some(n) => n,
             None if matches!(np.which, Which::Both | Which::All) => self.ledger.places_for(combo, name).max(self.ledger.open_for(combo, name, false)),
