@@ -71,6 +71,8 @@ pub struct Going {
     pub came: Vec<Came>,
     /// What the listener says of conditions in free words, now that these calls came back.
     pub settled: Vec<Atom>,
+    /// What the speaker had said last that was of something.
+    pub before: Vec<Atom>,
 }
 
 impl Going {
@@ -261,6 +263,9 @@ fn record(given: &Given<'_>, admission: &Admission, decision: Decision, calls: &
     let began = going.rounds.first().map_or(opened.turn + 1, |r| r.turn);
     let tone = Tone { role: role.to_owned(), turn: began, first: began == 1, conversation: conversation(opened), until: None };
     let effects = changes.to_vec();
+    let predicates: Vec<Atom> = admission.admitted.iter().map(|(_, a)| a.clone()).collect();
+    // Small talk leaves what is spoken of as it was.
+    let still = if predicates.iter().all(|p| p.args.is_empty()) { going.before.clone() } else { vec![] };
     let before = going.rounds.iter().flat_map(|r| r.effects.iter().cloned());
     let record = TurnRecord {
         site: opened.key.site.to_string(),
@@ -277,7 +282,8 @@ fn record(given: &Given<'_>, admission: &Admission, decision: Decision, calls: &
         nearest: heard.nearest.iter().map(record::UnsureText::from).collect(),
         unheard: heard.unheard.clone(),
         asks: heard.asks.clone(),
-        predicates: admission.admitted.iter().map(|(_, a)| a.clone()).collect(),
+        predicates,
+        still,
         refused: admission.refused.iter().map(record::RefusedText::from).collect(),
         actions,
         told,

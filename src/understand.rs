@@ -29,6 +29,8 @@ pub struct Context {
     pub view: View,
     /// Atoms of the speaker's previous turn, for ellipsis and pronouns.
     pub said_before: Vec<Atom>,
+    /// The words of the speaker's previous turn, if it had any.
+    pub words_before: Option<String>,
     /// What the engine asked back in its last reply, the first of them in words.
     pub asked: Vec<Unsure>,
     /// The facts of the conversation and those that its site shares.

@@ -450,9 +450,10 @@ impl Engine {
         };
         let understand = self.translators(snapshot)?.understand.ok_or(TurnError::NoTranslator)?;
         let listens = text.len() <= MAX_UTTERANCE && !text.trim().is_empty();
-        let mut heard = match self.context(speaker, snapshot)? {
-            context if listens => understand.hearing(text, &context).instrument(tracing::debug_span!("understand")).await,
-            _ => Heard::default(),
+        let context = self.context(speaker, snapshot)?;
+        let mut heard = match listens {
+            true => understand.hearing(text, &context).instrument(tracing::debug_span!("understand")).await,
+            false => Heard::default(),
         };
         let mut arrived: Vec<Arrived> = heard.predicates.iter().cloned().map(Arrived::from).collect();
         let unclear = self.domain.ontology.inputs_of(speaker.role).any(|f| &*f.name == "unclear" && f.args.is_empty());
@@ -466,7 +467,7 @@ impl Engine {
         if speaker.until.passed() {
             return Err(self.over_time("the words were being understood"));
         }
-        Ok(Going { said: Some(text.to_owned()), heard, arrived, ..Going::default() })
+        Ok(Going { said: Some(text.to_owned()), heard, arrived, before: context.said_before, ..Going::default() })
     }
 
     /// Says what is to be said. A model's wording comes after the commit: it may be slow, and it can change nothing.
@@ -554,7 +555,8 @@ impl Engine {
             Some(last) => {
                 let asked = last.asked();
                 let view = self.domain.ontology.view.view(last.view);
-                Context { asked, last_actions: last.actions, view, said_before: last.predicates, ..context }
+                let said_before = if last.still.is_empty() { last.predicates } else { last.still };
+                Context { asked, last_actions: last.actions, view, said_before, words_before: last.said, ..context }
             }
         })
     }

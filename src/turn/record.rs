@@ -55,6 +55,9 @@ pub struct TurnRecord {
     pub asks: Vec<Atom>,
     /// Those that were admitted.
     pub predicates: Vec<Atom>,
+    /// What is still spoken of, where none of these is of anything: the last ones before that were.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub still: Vec<Atom>,
     /// Those that were not, with the reason.
     pub refused: Vec<RefusedText>,
     /// The next-action predicates.
@@ -188,7 +191,15 @@ impl TurnRecord {
 
     /// The turn as it stands after this record, with calls that gave this.
     pub fn going(&self, came: Vec<Came>) -> Going {
-        Going { said: self.said.clone(), heard: self.heard(), arrived: self.arrived.clone(), rounds: self.rounds.clone(), came, settled: vec![] }
+        Going {
+            said: self.said.clone(),
+            heard: self.heard(),
+            arrived: self.arrived.clone(),
+            rounds: self.rounds.clone(),
+            came,
+            settled: vec![],
+            before: self.still.clone(),
+        }
     }
 
     /// The turn as it stood before the last round of this record.

@@ -21,6 +21,7 @@ pub mod reading;
 pub mod relative;
 pub mod repair;
 pub mod resolve;
+pub mod run_on;
 pub mod template;
 pub mod text;
 
@@ -312,7 +313,13 @@ impl Understand for Embedded {
             let irrelevant = Atom { name: IRRELEVANT.into(), args: vec![] };
             return Heard { predicates: vec![irrelevant], words: vec![vec![0..text.len()]], confidence: 0.95, ..nothing };
         }
-        self.with_readings(text, context, grammar, |chart, readings| self.gated(text, context, chart, readings)).unwrap_or_else(|settled| settled)
+        let (tokens, cut) = self.tokens(text);
+        let hear = |tokens: &[Token]| {
+            let gated = |chart: &Chart<'_>, readings| self.gated(text, context, chart, readings);
+            self.with_readings(text, (tokens, cut), context, grammar, gated).unwrap_or_else(|settled| settled)
+        };
+        let at_once = hear(&tokens);
+        self.heard_apart(&tokens, context, &at_once, hear).unwrap_or(at_once)
     }
 
     fn gate(&self, text: &str, context: &Context, heard: Heard) -> Heard {
@@ -322,10 +329,16 @@ impl Understand for Embedded {
 
 impl Embedded {
     /// Calls with the chart of an utterance and what was read of it; what the patterns settle is not judged any more.
-    fn with_readings<T>(&self, text: &str, context: &Context, grammar: &RoleGrammar, f: impl FnOnce(&Chart<'_>, Vec<Candidate>) -> T) -> Result<T, Heard> {
-        let (tokens, cut) = self.tokens(text);
+    fn with_readings<T>(
+        &self,
+        text: &str,
+        (tokens, cut): (&[Token], Option<usize>),
+        context: &Context,
+        grammar: &RoleGrammar,
+        f: impl FnOnce(&Chart<'_>, Vec<Candidate>) -> T,
+    ) -> Result<T, Heard> {
         let extra = self.extra(context);
-        let mut chart = self.chart(&tokens, &extra, context, grammar);
+        let mut chart = self.chart(tokens, &extra, context, grammar);
         let (mut heard, settled) = self.by_patterns(text, cut, &mut chart, context, grammar);
         if settled {
             return Err(heard);
@@ -345,7 +358,8 @@ impl Embedded {
         f: impl FnOnce(&Chart<'_>, &[Candidate], &BTreeMap<String, f32>) -> T,
     ) -> Option<T> {
         let grammar = self.model.roles.get(&context.role)?;
-        self.with_readings(text, context, grammar, |chart, readings| f(chart, &readings, &self.voice(text, context, chart))).ok()
+        let (tokens, cut) = self.tokens(text);
+        self.with_readings(text, (&tokens, cut), context, grammar, |chart, readings| f(chart, &readings, &self.voice(text, context, chart))).ok()
     }
 
     /// Whether the speaker's vocabulary has a word for what is nothing to it.

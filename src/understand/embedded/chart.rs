@@ -188,7 +188,7 @@ impl<'a> Chart<'a> {
         }
         let any = if kind_of { ours } else { best(&|n| self.mask(n) & self.role_mask != 0).max(ours) };
         let ratio = ours / any;
-        let shadow = if edge.shadowed { 0.6 } else { 1.0 };
+        let shadow = if edge.shadowed { 0.4 } else { 1.0 };
         (ratio > 0.4).then_some(shadow * ratio * (0.55 + 0.45 * ours.min(1.0)))
     }
 

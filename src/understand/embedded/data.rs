@@ -130,6 +130,12 @@ pub struct Lines {
     /// What an item has only in place of another part: "a crunchwrap with sausage", of one that comes with bacon.
     #[serde(default)]
     pub in_place: Option<InPlace>,
+    /// The operation that is meant by a little of what an item is made with.
+    #[serde(default)]
+    pub a_little: Option<String>,
+    /// What takes a change back: an operation or its value to the opposite.
+    #[serde(default)]
+    pub undone: BTreeMap<String, String>,
     /// Fact `category(ITEM, KIND)`, for `the taco`.
     pub kind: String,
     /// Attributes that stand before or after a name: sort to the template of the change; `$x` is the item, `$v` the value.

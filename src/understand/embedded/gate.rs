@@ -96,11 +96,27 @@ impl Embedded {
         if !heard.asks.is_empty() || heard.predicates.len() < before {
             heard.confidence /= 2.0;
         }
+        if let Some((act, words)) = judged.first().and_then(|(e, _)| self.last_word(&e.of.heard, chart, context)) {
+            heard.asks.retain(|a| *a != act);
+            if !heard.predicates.contains(&act) {
+                heard.predicates.push(act);
+                heard.words.push(words);
+            }
+        }
         if heard.predicates.iter().any(|a| *a.name == *IRRELEVANT) && self.is_gibberish(chart.tokens) {
             heard.predicates.clear();
             heard.words.clear();
         }
         heard
+    }
+
+    /// An act about nothing that the patterns read in all of the last words: who says "that's it, bye" leaves, whatever was said before.
+    fn last_word(&self, heard: &Heard, chart: &Chart<'_>, context: &Context) -> Option<(Atom, Vec<Range<usize>>)> {
+        let (act, words) = heard.predicates.iter().zip(&heard.words).next_back()?;
+        let mut last = chart.tokens.iter().rev().skip_while(|t| t.punct().is_some()).take_while(|t| t.punct().is_none()).peekable();
+        let own = |t: &Token| words.iter().any(|w| w.start <= t.range.start && t.range.end <= w.end) || self.model.fillers.contains(&t.id);
+        let closes = act.args.is_empty() && self.is_costly(act, context) && last.peek().is_some() && last.all(own);
+        closes.then(|| (act.clone(), words.clone()))
     }
 
     /// Whether most words that say something are known to nobody: whether they are beside the point cannot be told then.
@@ -191,13 +207,16 @@ impl Embedded {
             Verdict::Do
         } else if likely + asked < DROPPED || nothing {
             Verdict::Drop
-        } else {
+        } else if costly || of_lines {
             Verdict::Ask
+        } else {
+            // What changes nothing is told sooner than asked about.
+            Verdict::Do
         }
     }
 
     /// Whether a mistake costs much. Who asks for things and has none yet loses nothing by what is about nothing: leaving, beginning again.
-    fn is_costly(&self, act: &Atom, context: &Context) -> bool {
+    pub(super) fn is_costly(&self, act: &Atom, context: &Context) -> bool {
         let asks_for = |lines: &super::model::LineModel| self.model.forms.contains_key(&(context.role.clone(), lines.config.add.as_str().into(), 2));
         let nothing_there = act.args.is_empty() && context.view.lines().is_empty() && self.model.lines.as_ref().is_some_and(asks_for);
         !nothing_there && self.model.ontology.is_costly(&context.role, act)
@@ -257,14 +276,20 @@ impl Embedded {
         let first_own = tokens.iter().position(own).unwrap_or(0);
         let from = tokens.get(..first_own).and_then(|b| b.iter().rposition(stops)).map_or(0, |s| s + 1);
         let last = tokens.iter().rposition(own).unwrap_or(0);
-        let to = tokens.iter().skip(last).position(stops).map_or(tokens.len(), |s| last + s);
         let has = |kind: &str, t: &Token| self.model.phrase.has(kind, t.id);
+        // "The chalupa is 4.59 now, did I tell you that?": what is asked behind a comma is asked by itself.
+        let is = |kind: &str, at: usize| tokens.get(at).is_some_and(|t| has(kind, t));
+        let turns = |at: usize| tokens.get(at).is_some_and(|t| t.punct() == Some(',')) && is("verb", at + 1) && (is("subject", at + 2) || is("object", at + 2));
+        let ends = |at: usize| tokens.get(at).is_some_and(stops) || turns(at);
+        let to = (last..tokens.len()).find(|at| ends(*at)).unwrap_or(tokens.len());
         let inside = || tokens.get(from..to).into_iter().flatten().filter(|t| t.kind == Kind::Word);
         let matters = |t: &&Token| !self.model.fillers.contains(&t.id);
         let mut opening = inside().filter(matters);
         let (first, second) = (opening.next(), opening.next());
         let request = first.is_some_and(|t| has("request", t)) && second.is_some_and(|t| has("asked_of", t));
-        let asks = tokens.get(to).is_some_and(|t| t.punct() == Some('?')) || first.is_some_and(|t| has("question", t));
+        // "Have a nice day", "have got to run" ask nothing.
+        let opens = first.is_some_and(|t| has("question", t)) && !second.is_some_and(|t| has("unasked", t));
+        let asks = tokens.get(to).is_some_and(|t| t.punct() == Some('?')) || opens;
         let uncovered = |t: &&Token| heard.uncovered.iter().any(|u| u.start < t.range.end && t.range.start < u.end);
         let named = |t: &Token| self.knowledge.names.knows(t.id) && !self.model.roles.get(&context.role).is_some_and(|g| g.words.contains(&t.id));
         let carries = |t: &Token| !named(t) && !has("definite", t) && !has("indefinite", t) && !has("list", t);

@@ -307,6 +307,7 @@ pub(super) fn finish(resolver: Resolver<'_, '_>) -> Vec<(Atom, Range<usize>)> {
             e.what = first;
         }
         kept.retain(|k| !(contradicts(&k.what, &e.what) && revised(k)));
+        kept.retain(|k| !is_in_swap(&k.what, &e.what));
         let again = kept.iter().any(|k| match (&k.what, &e.what) {
             (What::Atom(a), What::Atom(b)) => a == b && k.span != e.span && *a.name != *member,
             (What::Change { target: a, rest: r }, What::Change { target: b, rest: s }) => r == s && a.item == b.item && !a.ids.is_empty() && a.ids == b.ids,
@@ -419,6 +420,17 @@ fn presume(out: &mut Vec<(Atom, Range<usize>)>, chart: &Chart<'_>, context: &Con
         };
         out.insert(at - 1, (Atom { name: name.as_str().into(), args }, span));
         at += 1;
+    }
+}
+
+/// "I don't eat bacon, make it with sausage": what is swapped for another need not be left out.
+fn is_in_swap(left_out: &What, swapped: &What) -> bool {
+    let (What::Change { target: a, rest: left_out }, What::Change { target: b, rest: swapped }) = (left_out, swapped) else { return false };
+    match (left_out.as_slice(), swapped.as_slice()) {
+        ([Term::Const(_), Term::Str(part)], [Term::Const(_), Term::Fun(_, pair)]) => {
+            a.item == b.item && matches!(pair.first(), Some(Term::Str(out)) if out == part)
+        }
+        _ => false,
     }
 }
 

@@ -5,6 +5,7 @@ use super::knowledge::Knowledge;
 use super::template::Template;
 use super::text::{Kind, Token};
 use crate::term::{Atom, Name, Term};
+use crate::understand::Context;
 
 /// A predicate whose number sets a fact's: `edit($x,price,$n)` sets `original_price($x,$n)`.
 #[derive(Clone, Debug)]
@@ -23,6 +24,8 @@ struct Change {
     percent: Option<i64>,
 }
 
+/// A whole one of a currency: what is less is put on a price sooner than it is one.
+const WHOLE: i64 = 100;
 /// From how many times what holds on a bare number is hardly meant as it stands.
 const FAR: i64 = 4;
 
@@ -35,9 +38,23 @@ impl Change {
 
 impl Embedded {
     /// The act with the number that it comes to, if its number was said as a change of what the fact holds.
-    pub(super) fn absolute(&self, tokens: &[Token], act: &Atom) -> Option<Atom> {
+    pub(super) fn absolute(&self, tokens: &[Token], act: &Atom, context: &Context) -> Option<Atom> {
         let (at, present, said) = self.set_number(act)?;
-        let change = self.changes(tokens).find(|(_, c)| c.by == said && (c.percent.is_some() || said < present))?.1;
+        // "And the starry too", after the Pepsi went up ten cents: it goes up as much.
+        if let Some((_, was, _)) = context.said_before.iter().find_map(|a| self.set_number(a).filter(|b| b.2 == said))
+            && self.numbers_at(tokens).next().is_none()
+        {
+            let words = self.tokens(context.words_before.as_deref()?).0;
+            let change = self.changes(&words, || was < said).find(|(_, c)| c.of(was) == said)?.1;
+            return with_number(act, at, change.of(present));
+        }
+        let before = || context.said_before.iter().rev().find_map(|a| self.set_number(a));
+        let went_up = || before().is_some_and(|(_, present, set)| present < set);
+        // What was set just now counts, though the facts do not hold it yet.
+        let alike = |a: &&Atom| with_number(a, at, 0).is_some_and(|a| Some(a) == with_number(act, at, 0));
+        let told = context.said_before.iter().rev().find(alike).and_then(|a| if let Some(Term::Int(n)) = a.args.get(at) { Some(i64::from(*n)) } else { None });
+        let present = told.unwrap_or(present);
+        let change = self.changes(tokens, went_up).find(|(_, c)| c.by == said && (c.percent.is_some() || said < present))?.1;
         with_number(act, at, change.of(present))
     }
 
@@ -45,7 +62,8 @@ impl Embedded {
     pub(super) fn as_said(&self, tokens: &[Token], act: &Atom) -> Option<Atom> {
         let (at, present, wanted) = self.set_number(act)?;
         let said = |n: i64| self.numbers_at(tokens).any(|(_, _, v)| v == n);
-        let change = self.changes(tokens).find(|(_, c)| c.of(present) == wanted).filter(|_| !said(wanted))?.1;
+        // Whether it went up tells the number that it comes to.
+        let change = self.changes(tokens, || present < wanted).find(|(_, c)| c.of(present) == wanted).filter(|_| !said(wanted))?.1;
         with_number(act, at, change.by)
     }
 
@@ -77,7 +95,8 @@ impl Embedded {
     }
 
     /// The numbers that are said as a change: a word for up or down stands in the clause, and nothing says that the number is the new one.
-    fn changes<'t>(&'t self, tokens: &'t [Token]) -> impl Iterator<Item = (usize, Change)> + 't {
+    /// "And the other by ten cents" goes the way that the one before went.
+    fn changes<'t>(&'t self, tokens: &'t [Token], went_up: impl Fn() -> bool + 't) -> impl Iterator<Item = (usize, Change)> + 't {
         let has = |kind: &'static str, t: &Token| t.kind == Kind::Word && self.model.phrase.has(kind, t.id);
         let stops = |t: &Token| matches!(t.punct(), Some('.' | '?' | '!' | ','));
         self.numbers_at(tokens).filter_map(move |(at, end, by)| {
@@ -86,14 +105,18 @@ impl Embedded {
             let mut clause = tokens.get(from..to)?.iter();
             // "To a dollar ninety": the article belongs to the number.
             let before = tokens.get(..at)?.iter().rev().find(|t| !self.model.numbers.one.contains(&t.id));
-            // "Costs ten cents more": what comes right after says that it is a change.
-            let after = tokens.get(end).is_some_and(|t| has("raises", t) || has("lowers", t));
+            // "Costs ten cents more", "put ten cents on it": what comes right after says that it is a change.
+            let onto = by < WHOLE && tokens.get(end).is_some_and(|t| has("onto", t));
+            let after = onto || tokens.get(end).is_some_and(|t| has("raises", t) || has("lowers", t));
             let set = !after && before.is_some_and(|t| has("set_to", t));
-            let direction = clause.clone().find(|t| has("raises", t) || has("lowers", t)).filter(|_| !set)?;
+            let direction = clause.clone().find(|t| has("raises", t) || has("lowers", t)).filter(|_| !set);
+            let step = before.is_some_and(|t| has("step", t));
+            (direction.is_some() || onto || step).then_some(())?;
             let percent = tokens.get(end).is_some_and(|t| t.punct() == Some('%') || has("percent", t));
             let percent = self.model.numbers.value(tokens, at).filter(|_| percent).map(|n| n.value);
             let lowers = clause.any(|t| has("lowers", t));
-            Some((at, Change { raises: has("raises", direction) && !lowers, by, percent }))
+            let raises = direction.map_or_else(|| onto || went_up(), |d| has("raises", d));
+            Some((at, Change { raises: raises && !lowers, by, percent }))
         })
     }
 }

@@ -427,6 +427,10 @@ impl Repair<'_> {
         if self.is_all("yes", &mut chart, first) || self.is_all("right", &mut chart, first) {
             return if asked.candidates.len() == 1 { meant(0) } else { Some(Settled::Open) };
         }
+        // "What is in the bowl now?" asks something else.
+        if self.is("question", first) && !self.is("request", first) {
+            return None;
+        }
         let light = |at: usize| chart.skip_cost(at) <= 0.15;
         let place = |at: usize| self.word(at).and_then(|t| self.ear.model.ordinals.get(&t.id)).copied();
         let places: Vec<i64> = words.iter().filter_map(|i| place(*i)).collect();

@@ -222,7 +222,7 @@ impl<'c, 'a> Resolver<'c, 'a> {
             }
             Some(Does::Nothing) => return,
             Some(Does::Except) => return self.remove_others(edge, pattern),
-            Some(Does::Instead) => return self.renames(edge),
+            Some(Does::Instead) => return self.renames(edge, pattern, bound),
             Some(Does::Likewise) => return self.said_of_more(edge),
             Some(Does::Stop | Does::Copy) | None => {}
         }

@@ -83,7 +83,7 @@ const NUMBERS: [&str; 13] = ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "
 const WORDS: usize = 4;
 
 /// Predicates that do nothing.
-pub(super) fn quiet(a: &Atom) -> bool {
+pub(in crate::understand::embedded) fn quiet(a: &Atom) -> bool {
     a.args.is_empty() && [IRRELEVANT, "unclear", "greet"].contains(&&*a.name)
 }
 

@@ -91,7 +91,7 @@ impl Embedded {
         let mut out: Vec<Candidate> = std::iter::once(patterns).chain(second).collect();
         for c in &mut out {
             for act in &mut c.heard.predicates {
-                if let Some(changed) = self.absolute(chart.tokens, act) {
+                if let Some(changed) = self.absolute(chart.tokens, act, context) {
                     *act = changed;
                     // The word for what the number is of.
                     let unit = |r: &Range<usize>| chart.tokens.iter().any(|t| t.range == *r && self.model.phrase.has("percent", t.id));

@@ -340,6 +340,10 @@ impl Resolver<'_, '_> {
         if let Some(swap) = self.in_place(edge, &item, &rest) {
             rest = swap;
         }
+        if let Some(less) = self.a_little(template, edge, &item, &rest) {
+            rest = less;
+        }
+        let (target, rest) = self.only_of_some(edge, &target, &rest).unwrap_or((target, rest));
         // "Grilled? No wait, fresco": the change before gives way.
         if let Some(at) = self.correcting.take()
             && let Some(entry) = self.entries.get_mut(at)
@@ -375,6 +379,18 @@ impl Resolver<'_, '_> {
         let mut old = knowledge.in_place.get(&[item.clone(), part.clone()])?.iter().filter(|old| self.ledger.included(knowledge, item, old));
         let out = old.next().filter(|_| **op == *how.puts && !free && !adds && old.next().is_none())?;
         Some(vec![Term::Const(how.change.as_str().into()), Term::Fun(how.pair.as_str().into(), [out, part].map(|p| Term::Str(p.clone())).into())])
+    }
+
+    /// "A little cheese", on what is made with it and takes none on top: less of it.
+    fn a_little(&self, template: &Template, edge: &Edge, item: &Name, rest: &[Term]) -> Option<Vec<Term>> {
+        let config = &self.chart.model.lines.as_ref()?.config;
+        let (how, less) = (config.in_place.as_ref()?, config.a_little.as_ref()?);
+        let [Term::Const(op), Term::Str(part)] = rest else { return None };
+        let knowledge = self.chart.knowledge;
+        let made_with = self.ledger.included(knowledge, item, part) && !knowledge.second(&how.free, item).contains(part);
+        let said = self.np(edge, template.args.last()?)?;
+        let little = (said.start.saturating_sub(2)..said.end).any(|i| self.chart.is_word("scant", i));
+        (**op == *how.puts && made_with && little).then(|| vec![Term::Const(less.as_str().into()), Term::Str(part.clone())])
     }
 
     /// "Steak", of a combo with a choice of quesadillas: the choice that is called so. True if there is one.

@@ -2,7 +2,9 @@
 
 use super::{Entry, Picked, Resolver, What};
 use crate::term::{Atom, Name, Term};
-use crate::understand::embedded::chart::Edge;
+use crate::understand::embedded::chart::{Bind, Edge};
+use crate::understand::embedded::lines::Target;
+use crate::understand::embedded::model::Phrasing;
 use crate::understand::embedded::phrase::{Article, Head, Np, Which};
 
 impl Resolver<'_, '_> {
@@ -21,10 +23,21 @@ impl Resolver<'_, '_> {
         }
     }
 
-    /// "We're out of black beans, I mean rice": the name takes the place of the one in what was said last.
-    pub(super) fn renames(&mut self, edge: &Edge) {
-        let (Some(np), Some(at)) = (self.phrases_of(edge).next().cloned(), self.entries.iter().rposition(|e| e.weak < 2 && e.what != What::Gone)) else {
-            return;
+    /// "We're out of black beans, I mean rice": the name takes the place of the one in what was said last. Of what was said in the turn
+    /// before, what the pattern means takes it back, and it is said of this one: "sorry, I meant the veggie one".
+    pub(super) fn renames(&mut self, edge: &Edge, pattern: &Phrasing, bound: &[(u8, Term)]) {
+        let x = pattern.vars.iter().position(|v| v == "x").and_then(|v| u8::try_from(v).ok());
+        let of_x = x.and_then(|x| edge.binds.iter().find(|b| b.0 == x)).and_then(|b| if let Bind::Np(i) = b.1 { self.chart.phrases.get(i) } else { None });
+        let Some(np) = of_x.or_else(|| self.phrases_of(edge).next()).cloned() else { return };
+        let Some(at) = self.entries.iter().rposition(|e| e.weak < 2 && e.what != What::Gone) else {
+            let said = self.said_a_turn_ago();
+            if said.is_empty() {
+                return;
+            }
+            for template in pattern.means.iter() {
+                self.emit(template, edge, pattern, bound, &[]);
+            }
+            return self.tell_of(&said, &[np], edge, 0);
         };
         let Some(Entry { what: What::Atom(atom), span, .. }) = self.entries.get(at) else { return };
         let Some(Term::Str(old)) = atom.args.iter().rfind(|t| matches!(t, Term::Str(_))) else { return };
@@ -36,21 +49,66 @@ impl Resolver<'_, '_> {
         }
     }
 
-    /// "Soft Taco to 2.09, and the same for the Crunchy Taco": all that was said last of one is said of each of these.
+    /// What was said last in the turn before of something, with what is like it.
+    fn said_a_turn_ago(&self) -> Vec<Atom> {
+        let form = |a: &Atom| (a.name.clone(), a.args.iter().map(|t| if let Term::Const(c) = t { Some(c.clone()) } else { None }).collect::<Vec<_>>());
+        let said = &self.context.said_before;
+        let last = said.iter().rfind(|a| is_named(a)).map(form);
+        said.iter().filter(|a| is_named(a) && Some(form(a)) == last).cloned().collect()
+    }
+
+    /// "Soft Taco to 2.09, and the same for the Crunchy Taco": all that was said last of one is said of each of these. What was said in the
+    /// turn before counts where nothing else was said yet: "and the steak quesadilla too", "neither are the pintos".
     pub(super) fn said_of_more(&mut self, edge: &Edge) {
-        let Some(Entry { span, weak, .. }) = self.entries.iter().rev().find(|e| e.weak < 2 && e.what != What::Gone).cloned() else { return };
-        let of = |e: &Entry| matches!(&e.what, What::Atom(a) if e.span == span && a.args.iter().any(|t| matches!(t, Term::Str(_))));
-        let said: Vec<Atom> = self.entries.iter().filter(|e| of(e)).filter_map(|e| if let What::Atom(a) = &e.what { Some(a.clone()) } else { None }).collect();
         let nps: Vec<Np> = self.phrases_of(edge).cloned().collect();
-        for np in nps {
-            for atom in &said {
-                let Some(first) = atom.args.iter().position(|t| matches!(t, Term::Str(_))) else { continue };
-                let mask = atom.args.get(first).and_then(Term::as_name).map_or(0, |n| self.chart.knowledge.mask(n));
-                let Picked::One(name) = self.pick(&np, mask, 0.0) else { continue };
-                let args = atom.args.iter().enumerate().map(|(i, t)| if i == first { Term::Str(name.clone()) } else { t.clone() });
+        let Some(Entry { span, weak, .. }) = self.entries.iter().rev().find(|e| e.weak < 2 && e.what != What::Gone).cloned() else {
+            return self.tell_of(&self.said_a_turn_ago(), &nps, edge, 0);
+        };
+        let here = self.entries.iter().filter(|e| e.span == span).filter_map(|e| if let What::Atom(a) = &e.what { Some(a) } else { None });
+        let said: Vec<Atom> = here.filter(|a| is_named(a)).cloned().collect();
+        self.tell_of(&said, &nps, edge, weak);
+    }
+
+    /// Says what was said of some names of others.
+    fn tell_of(&mut self, said: &[Atom], nps: &[Np], edge: &Edge, weak: u8) {
+        for atom in said {
+            let name = |(i, t): (usize, &Term)| if let Term::Str(n) = t { Some((i, self.chart.knowledge.mask(n))) } else { None };
+            let places: Vec<(usize, u64)> = atom.args.iter().enumerate().filter_map(name).collect();
+            let mask = places.iter().fold(0, |all, n| all | n.1);
+            let mut new: Vec<(usize, Name)> = vec![];
+            for np in nps {
+                // "The steak one" is of the kind of what was spoken of.
+                let own = if self.is_one_of_kind(np) { mask } else { u64::MAX };
+                let old = || places.iter().filter_map(|p| if let Some(Term::Str(n)) = atom.args.get(p.0) { Some(n) } else { None });
+                let name = match self.pick(np, own, 0.0) {
+                    Picked::One(name) => name,
+                    // "The soft one", after the crunchy taco: the soft taco, not that with steak.
+                    Picked::Tie(names) => match names.iter().find(|n| old().any(|o| are_twins(n, o))) {
+                        Some(twin) => twin.clone(),
+                        None => continue,
+                    },
+                    Picked::Nothing => continue,
+                };
+                // Of several names that one gives way which is most of the kind of the new one: the narrowest sort holds both.
+                let own = self.chart.knowledge.mask(&name);
+                let sorts = || self.chart.model.masks.values();
+                let apart = |mask: u64| sorts().filter(|s| *s & (own | mask) == own | mask).map(|s| s.count_ones()).min().unwrap_or(u32::MAX);
+                new.extend(places.iter().min_by_key(|p| (apart(p.1), p.0)).map(|p| (p.0, name)));
+            }
+            // "The same with onions on the nachos": both give way at once.
+            let apart = new.len() > 1 && new.iter().enumerate().all(|(i, n)| new.iter().skip(i + 1).all(|o| o.0 != n.0));
+            let together: Vec<&[(usize, Name)]> = if apart { vec![&new] } else { new.chunks(1).collect() };
+            for names in together {
+                let given = |i: usize| names.iter().find(|n| n.0 == i).map(|n| Term::Str(n.1.clone()));
+                let args = atom.args.iter().enumerate().map(|(i, t)| given(i).unwrap_or_else(|| t.clone()));
                 self.push(What::Atom(Atom { name: atom.name.clone(), args: args.collect() }), edge, weak);
             }
         }
+    }
+
+    /// Whether a phrase says of a word that is a name, or part of one, only which of its kind is meant: "the steak one".
+    fn is_one_of_kind(&self, np: &Np) -> bool {
+        matches!(np.head, Head::Name(e) if self.chart.names.get(e).is_some_and(|e| np.end > e.end))
     }
 
     /// The last item of the last turn, where words correct what was heard in it.
@@ -204,4 +262,32 @@ impl Resolver<'_, '_> {
         let again = counted && !told && !np.plural && comma;
         (doubted || last && (named || again)).then_some(line)
     }
+
+    /// "Only one of them with onions", where all have them: they come off the others.
+    pub(super) fn only_of_some(&self, edge: &Edge, of: &Target, change: &[Term]) -> Option<(Target, Vec<Term>)> {
+        let only = |i: usize| self.chart.is_word("only", i);
+        let [Term::Const(op), value] = change else { return None };
+        let told = Atom { name: op.clone(), args: vec![value.clone()] };
+        let others = self.ledger.others(of);
+        let so = self.ledger.told_apart(&|changes| changes.contains(&told));
+        let all_so = || of.ids.iter().chain(&others.ids).all(|id| so.iter().any(|s| s.0 == *id));
+        if of.ids.is_empty() || others.ids.is_empty() || !(self.read_to..edge.end).any(only) || !all_so() {
+            return None;
+        }
+        let undone = &self.chart.model.lines.as_ref()?.config.undone;
+        let back = |t: &Term| if let Term::Const(c) = t { undone.get(&**c).map(|to| Term::Const(to.as_str().into())) } else { None };
+        let change = back(change.first()?).map(|op| vec![op, value.clone()]).or_else(|| back(value).map(|v| vec![Term::Const(op.clone()), v]))?;
+        Some((others, change))
+    }
+}
+
+/// Whether an act is about something that has a name.
+fn is_named(a: &Atom) -> bool {
+    a.args.iter().any(|t| matches!(t, Term::Str(_)))
+}
+
+/// Whether two names differ in nothing but one word before the last: Soft Taco, Crunchy Taco.
+fn are_twins(a: &str, b: &str) -> bool {
+    let (a, b): (Vec<&str>, Vec<&str>) = (a.split_whitespace().collect(), b.split_whitespace().collect());
+    a.len() == b.len() && a.last() == b.last() && a.iter().zip(&b).filter(|(x, y)| x != y).count() == 1
 }

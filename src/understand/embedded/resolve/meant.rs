@@ -39,18 +39,20 @@ impl Resolver<'_, '_> {
         })
     }
 
-    /// All that is meant by the one word in which their names end: "the freezes", "all three freezes".
+    /// All that is meant by the words in which their names end: "the freezes", "all three freezes", "both cravings boxes".
     fn called_alike(&self, np: &Np, said: &NameEdge, mask: u64) -> Vec<Name> {
-        let Some(word) = self.chart.tokens.get(said.start).map(|t| &t.text).filter(|_| np.plural && said.end == said.start + 1) else { return vec![] };
+        let words: Vec<&str> = self.chart.tokens.get(said.start..said.end).into_iter().flatten().map(|t| t.text.as_str()).collect();
+        let Some((word, before)) = words.split_last().filter(|_| np.plural) else { return vec![] };
+        let called = |n: &Name| ends_in(n, word) && before.iter().all(|w| n.split_whitespace().any(|own| own.eq_ignore_ascii_case(w)));
         let fit = || said.candidates.iter().filter(|c| self.chart.mask(c.name) & mask != 0);
         let whole = match np.count {
             Some(n) => usize::try_from(n).is_ok_and(|n| n == fit().count()),
-            None => np.which == Which::All || np.article == Article::Definite,
+            None => np.which == Which::All || np.article == Article::Definite || np.which == Which::Both && fit().count() == 2,
         };
         let names: Vec<Name> = fit().filter_map(|c| self.chart.name(c.name)).collect();
         // What is there, or was just spoken of, is meant by itself.
         let known = |n: &Name| self.ledger.holds(n) || self.spoken_of().any(|s| s == n);
-        if whole && fit().all(|c| c.score < 0.93) && names.iter().all(|n| ends_in(n, word) && !known(n)) { names } else { vec![] }
+        if whole && fit().all(|c| c.score < 0.93) && names.iter().all(|n| called(n) && !known(n)) { names } else { vec![] }
     }
 
     /// For each argument of a template the sort bits and whether its sort takes new names.
@@ -137,6 +139,8 @@ impl Resolver<'_, '_> {
                 let target = self.target(np, edge, &[]);
                 match self.ledger.item(&target) {
                     Some(item) if self.chart.knowledge.mask(&item) & mask != 0 => Some(Term::Str(item)),
+                    // "That bowl", of the one that was spoken of.
+                    _ if np.article == Article::Definite && !np.plural && self.told_of_kind(&kind).is_some() => self.told_of_kind(&kind).map(Term::Str),
                     _ => {
                         let names = self.ledger.of_kind(self.chart.knowledge, &kind);
                         self.be_unsure(np, names);
@@ -368,6 +372,12 @@ impl Resolver<'_, '_> {
         }
         self.name_score = self.name_score.min(0.5 + raw / 2.0);
         Picked::One(name)
+    }
+
+    /// The last thing of a kind that was spoken of.
+    fn told_of_kind(&self, kind: &Name) -> Option<Name> {
+        let before = self.context.said_before.iter().rev().flat_map(|a| &a.args).filter_map(|t| if let Term::Str(s) = t { Some(s) } else { None });
+        self.spoken_of().chain(before).find(|n| self.ledger.kind_of(self.chart.knowledge, n).as_ref() == Some(kind)).cloned()
     }
 
     /// The names that were just spoken of, the last first.

@@ -1,0 +1,65 @@
+//! Speech without marks: where one sentence may have ended and the next begun, and what is heard if it did.
+
+use super::Embedded;
+use super::learned::trust::quiet;
+use super::text::{Kind, Token};
+use crate::understand::{Context, Heard};
+
+/// From which confidence on what is heard apart is taken.
+const ENOUGH: f64 = 0.5;
+/// How many places of one utterance are looked at.
+const PLACES: usize = 4;
+
+impl Embedded {
+    /// What is heard where the words at once lead to nothing or to a question, and a sentence may begin among them: "two tacos without
+    /// lettuce they won't touch it".
+    pub(super) fn heard_apart(&self, tokens: &[Token], context: &Context, at_once: &Heard, hear: impl Fn(&[Token]) -> Heard) -> Option<Heard> {
+        if !context.asked.is_empty() || !at_once.unsure.is_empty() || is_clear(at_once) {
+            return None;
+        }
+        let mut places: Vec<usize> = (1..tokens.len()).filter(|at| self.begins(tokens, *at)).collect();
+        places.truncate(PLACES);
+        let all = (places.len() > 1).then(|| places.clone());
+        let each = places.iter().map(|at| vec![*at]);
+        all.into_iter()
+            .chain(each)
+            .map(|at| hear(&ended(tokens, &at)))
+            .find(|heard| is_clear(heard) && heard.confidence >= ENOUGH && !self.speaks_against(tokens, context, heard))
+    }
+
+    /// Whether a sentence may begin with a word: its subject, a verb before it, or a word that begins anew; and the words before it can end.
+    fn begins(&self, tokens: &[Token], at: usize) -> bool {
+        let has = |kind: &str, i: usize| tokens.get(i).is_some_and(|t| t.kind == Kind::Word && self.model.phrase.has(kind, t.id));
+        let name = |i: usize| tokens.get(i).is_some_and(|t| self.knowledge.names.knows(t.id));
+        let Some(before) = at.checked_sub(1).filter(|b| tokens.get(*b).is_some_and(|t| t.punct().is_none()) && !has("unended", *b)) else { return false };
+        has("subject", at)
+            || has("anew", at)
+            || has("verb", at) && (has("subject", at + 1) || has("object", at + 1))
+            || has("object", at) && has("verb", at + 1)
+            || has("definite", at) && (name(before) || has("ended", before))
+    }
+
+    /// Whether a costly act was heard beside words that deny or only half mean something.
+    fn speaks_against(&self, tokens: &[Token], context: &Context, heard: &Heard) -> bool {
+        let against = |t: &Token| t.kind == Kind::Word && ["denies", "half_meant"].iter().any(|kind| self.model.phrase.has(kind, t.id));
+        heard.predicates.iter().any(|act| self.is_costly(act, context)) && tokens.iter().any(against)
+    }
+}
+
+/// Whether something was heard, and nothing of it is to be asked back.
+fn is_clear(heard: &Heard) -> bool {
+    !heard.asks_back() && heard.predicates.iter().any(|a| !quiet(a))
+}
+
+/// The words with full stops before some of them.
+fn ended(tokens: &[Token], at: &[usize]) -> Vec<Token> {
+    let stop = |t: &Token| Token {
+        text: ".".into(),
+        id: crate::link::UNKNOWN,
+        alts: vec![],
+        range: t.range.start..t.range.start,
+        kind: Kind::Punct('.'),
+        plural: false,
+    };
+    tokens.iter().enumerate().flat_map(|(i, t)| at.contains(&i).then(|| stop(t)).into_iter().chain([t.clone()])).collect()
+}
