@@ -265,7 +265,8 @@ fn record(given: &Given<'_>, admission: &Admission, decision: Decision, calls: &
     let effects = changes.to_vec();
     let predicates: Vec<Atom> = admission.admitted.iter().map(|(_, a)| a.clone()).collect();
     // Small talk leaves what is spoken of as it was.
-    let still = if predicates.iter().all(|p| p.args.is_empty()) { going.before.clone() } else { vec![] };
+    let idle = effects.is_empty() && predicates.iter().all(|p| p.args.is_empty());
+    let still = if idle { going.before.clone() } else { vec![] };
     let before = going.rounds.iter().flat_map(|r| r.effects.iter().cloned());
     let record = TurnRecord {
         site: opened.key.site.to_string(),

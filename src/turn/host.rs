@@ -451,10 +451,8 @@ impl Engine {
         let understand = self.translators(snapshot)?.understand.ok_or(TurnError::NoTranslator)?;
         let listens = text.len() <= MAX_UTTERANCE && !text.trim().is_empty();
         let context = self.context(speaker, snapshot)?;
-        let mut heard = match listens {
-            true => understand.hearing(text, &context).instrument(tracing::debug_span!("understand")).await,
-            false => Heard::default(),
-        };
+        let span = tracing::debug_span!("understand");
+        let mut heard = if listens { understand.hearing(text, &context).instrument(span).await } else { Heard::default() };
         let mut arrived: Vec<Arrived> = heard.predicates.iter().cloned().map(Arrived::from).collect();
         let unclear = self.domain.ontology.inputs_of(speaker.role).any(|f| &*f.name == "unclear" && f.args.is_empty());
         // Who cannot ask back says that it was not understood.
@@ -555,8 +553,9 @@ impl Engine {
             Some(last) => {
                 let asked = last.asked();
                 let view = self.domain.ontology.view.view(last.view);
-                let said_before = if last.still.is_empty() { last.predicates } else { last.still };
-                Context { asked, last_actions: last.actions, view, said_before, words_before: last.said, ..context }
+                // The words are of what is still spoken of only where nothing came between.
+                let (said_before, words_before) = if last.still.is_empty() { (last.predicates, last.said) } else { (last.still, None) };
+                Context { asked, last_actions: last.actions, view, said_before, words_before, ..context }
             }
         })
     }

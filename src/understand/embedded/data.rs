@@ -65,6 +65,9 @@ pub struct Lexicon {
     /// Sorts whose numbers are amounts of money.
     #[serde(default)]
     pub money: Vec<String>,
+    /// Predicates that change nothing and are only answered: better told than asked back.
+    #[serde(default)]
+    pub tells: Vec<String>,
     /// How counted lines with changes to single instances are written, if the domain has them.
     #[serde(default)]
     pub lines: Option<Lines>,

@@ -30,7 +30,7 @@ const SURE: f64 = 0.95;
 const AHEAD: f32 = 0.2;
 /// From which likelihood on a costly act is done: the mean of its own and that of the whole reading.
 const COSTLY: f32 = 0.5;
-/// The same for an act that costs little: one that orders things or changes what was ordered, or what is only asked.
+/// The same for an act that costs little.
 const DONE: f32 = 0.4;
 /// The same for one that orders where the patterns account for every word: they may do so and still be wrong.
 const BORNE: f32 = 0.35;
@@ -110,13 +110,18 @@ impl Embedded {
         heard
     }
 
-    /// An act about nothing that the patterns read in all of the last words: who says "that's it, bye" leaves, whatever was said before.
+    /// An act about nothing that the patterns read in all of the last words, in a sentence that they read whole: who says "that's it, bye"
+    /// leaves, whatever was said before.
     fn last_word(&self, heard: &Heard, chart: &Chart<'_>, context: &Context) -> Option<(Atom, Vec<Range<usize>>)> {
         let (act, words) = heard.predicates.iter().zip(&heard.words).next_back()?;
-        let mut last = chart.tokens.iter().rev().skip_while(|t| t.punct().is_some()).take_while(|t| t.punct().is_none()).peekable();
-        let own = |t: &Token| words.iter().any(|w| w.start <= t.range.start && t.range.end <= w.end) || self.model.fillers.contains(&t.id);
-        let closes = act.args.is_empty() && self.is_costly(act, context) && last.peek().is_some() && last.all(own);
-        closes.then(|| (act.clone(), words.clone()))
+        let said = chart.tokens.iter().rposition(|t| t.punct().is_none())?;
+        let part = chart.tokens.get(..=said)?.iter().rev().take_while(|t| t.punct().is_none());
+        let from = part.clone().last()?.range.start;
+        let own = |t: &Token| words.iter().any(|w| from <= w.start && w.start <= t.range.start && t.range.end <= w.end);
+        let mut part = part.filter(|t| !self.model.fillers.contains(&t.id)).peekable();
+        let clause = self.clause(act, chart, words, context, heard);
+        let closes = act.args.is_empty() && self.is_costly(act, context) && part.peek().is_some() && part.all(own);
+        (closes && !clause.uncovered && against(clause).is_none()).then(|| (act.clone(), words.clone()))
     }
 
     /// Whether most words that say something are known to nobody: whether they are beside the point cannot be told then.
@@ -207,11 +212,11 @@ impl Embedded {
             Verdict::Do
         } else if likely + asked < DROPPED || nothing {
             Verdict::Drop
-        } else if costly || of_lines {
-            Verdict::Ask
-        } else {
+        } else if self.model.answered.contains(&act.name) {
             // What changes nothing is told sooner than asked about.
             Verdict::Do
+        } else {
+            Verdict::Ask
         }
     }
 
@@ -288,7 +293,8 @@ impl Embedded {
         let (first, second) = (opening.next(), opening.next());
         let request = first.is_some_and(|t| has("request", t)) && second.is_some_and(|t| has("asked_of", t));
         // "Have a nice day", "have got to run" ask nothing.
-        let opens = first.is_some_and(|t| has("question", t)) && !second.is_some_and(|t| has("unasked", t));
+        let owns = first.is_some_and(|t| has("owns", t)) && second.is_some_and(|t| has("unasked", t));
+        let opens = first.is_some_and(|t| has("question", t)) && !owns;
         let asks = tokens.get(to).is_some_and(|t| t.punct() == Some('?')) || opens;
         let uncovered = |t: &&Token| heard.uncovered.iter().any(|u| u.start < t.range.end && t.range.start < u.end);
         let named = |t: &Token| self.knowledge.names.knows(t.id) && !self.model.roles.get(&context.role).is_some_and(|g| g.words.contains(&t.id));

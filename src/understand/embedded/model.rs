@@ -155,6 +155,8 @@ pub struct Model {
     pub ordinary: FxHashSet<u32>,
     /// Nouns that are no things to ask for.
     pub not_things: FxHashSet<u32>,
+    /// Predicates that are only answered.
+    pub answered: FxHashSet<Name>,
     /// Measure words.
     pub measures: FxHashSet<u32>,
     /// Words that may stand for each other.

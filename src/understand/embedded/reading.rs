@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::chart::{Chart, Edge, NameEdge};
-use super::data::Does;
+use super::data::{Does, Lines};
 use super::lines::Ledger;
 use super::model::{Phrasing, RoleGrammar};
 use super::resolve::{Entry, Resolver, What, to_i32};
@@ -307,7 +307,7 @@ pub(super) fn finish(resolver: Resolver<'_, '_>) -> Vec<(Atom, Range<usize>)> {
             e.what = first;
         }
         kept.retain(|k| !(contradicts(&k.what, &e.what) && revised(k)));
-        kept.retain(|k| !is_in_swap(&k.what, &e.what));
+        kept.retain(|k| !is_in_swap(&k.what, &e.what, chart.model.lines.as_ref().map(|l| &l.config)));
         let again = kept.iter().any(|k| match (&k.what, &e.what) {
             (What::Atom(a), What::Atom(b)) => a == b && k.span != e.span && *a.name != *member,
             (What::Change { target: a, rest: r }, What::Change { target: b, rest: s }) => r == s && a.item == b.item && !a.ids.is_empty() && a.ids == b.ids,
@@ -424,11 +424,13 @@ fn presume(out: &mut Vec<(Atom, Range<usize>)>, chart: &Chart<'_>, context: &Con
 }
 
 /// "I don't eat bacon, make it with sausage": what is swapped for another need not be left out.
-fn is_in_swap(left_out: &What, swapped: &What) -> bool {
+fn is_in_swap(left_out: &What, swapped: &What, config: Option<&Lines>) -> bool {
     let (What::Change { target: a, rest: left_out }, What::Change { target: b, rest: swapped }) = (left_out, swapped) else { return false };
+    let takes_out = |op: &Name| config.is_some_and(|c| c.in_place.as_ref().is_some_and(|how| c.undone.get(&how.puts).is_some_and(|no| **no == **op)));
     match (left_out.as_slice(), swapped.as_slice()) {
-        ([Term::Const(_), Term::Str(part)], [Term::Const(_), Term::Fun(_, pair)]) => {
-            a.item == b.item && matches!(pair.first(), Some(Term::Str(out)) if out == part)
+        ([Term::Const(op), Term::Str(part)], [Term::Const(_), Term::Fun(_, pair)]) => {
+            let same = !a.ids.is_empty() && a.ids.iter().all(|id| b.ids.contains(id));
+            same && takes_out(op) && matches!(pair.first(), Some(Term::Str(out)) if out == part)
         }
         _ => false,
     }

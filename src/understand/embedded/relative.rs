@@ -45,17 +45,19 @@ impl Embedded {
             && self.numbers_at(tokens).next().is_none()
         {
             let words = self.tokens(context.words_before.as_deref()?).0;
-            let change = self.changes(&words, || was < said).find(|(_, c)| c.of(was) == said)?.1;
+            let change = self.changes(&words, || Some(was < said)).find(|(_, c)| c.of(was) == said)?.1;
             return with_number(act, at, change.of(present));
         }
         let before = || context.said_before.iter().rev().find_map(|a| self.set_number(a));
-        let went_up = || before().is_some_and(|(_, present, set)| present < set);
+        let went_up = || before().map(|(_, present, set)| present < set);
         // What was set just now counts, though the facts do not hold it yet.
         let alike = |a: &&Atom| with_number(a, at, 0).is_some_and(|a| Some(a) == with_number(act, at, 0));
         let told = context.said_before.iter().rev().find(alike).and_then(|a| if let Some(Term::Int(n)) = a.args.get(at) { Some(i64::from(*n)) } else { None });
-        let present = told.unwrap_or(present);
-        let change = self.changes(tokens, went_up).find(|(_, c)| c.by == said && (c.percent.is_some() || said < present))?.1;
-        with_number(act, at, change.of(present))
+        let change = self.changes(tokens, went_up).find(|(_, c)| c.by == said && (c.percent.is_some() || said < told.unwrap_or(present)))?.1;
+        // Who says the same change again says it once more only with a word for that.
+        let again = tokens.iter().any(|t| self.model.phrase.has("again", t.id));
+        let base = told.filter(|told| again || *told != change.of(present)).unwrap_or(present);
+        with_number(act, at, change.of(base))
     }
 
     /// The act with the number as it was said, if it comes to the act's by a change: what the reader is to find in the words.
@@ -63,7 +65,7 @@ impl Embedded {
         let (at, present, wanted) = self.set_number(act)?;
         let said = |n: i64| self.numbers_at(tokens).any(|(_, _, v)| v == n);
         // Whether it went up tells the number that it comes to.
-        let change = self.changes(tokens, || present < wanted).find(|(_, c)| c.of(present) == wanted).filter(|_| !said(wanted))?.1;
+        let change = self.changes(tokens, || Some(present < wanted)).find(|(_, c)| c.of(present) == wanted).filter(|_| !said(wanted))?.1;
         with_number(act, at, change.by)
     }
 
@@ -96,7 +98,7 @@ impl Embedded {
 
     /// The numbers that are said as a change: a word for up or down stands in the clause, and nothing says that the number is the new one.
     /// "And the other by ten cents" goes the way that the one before went.
-    fn changes<'t>(&'t self, tokens: &'t [Token], went_up: impl Fn() -> bool + 't) -> impl Iterator<Item = (usize, Change)> + 't {
+    fn changes<'t>(&'t self, tokens: &'t [Token], went_up: impl Fn() -> Option<bool> + 't) -> impl Iterator<Item = (usize, Change)> + 't {
         let has = |kind: &'static str, t: &Token| t.kind == Kind::Word && self.model.phrase.has(kind, t.id);
         let stops = |t: &Token| matches!(t.punct(), Some('.' | '?' | '!' | ','));
         self.numbers_at(tokens).filter_map(move |(at, end, by)| {
@@ -108,14 +110,16 @@ impl Embedded {
             // "Costs ten cents more", "put ten cents on it": what comes right after says that it is a change.
             let onto = by < WHOLE && tokens.get(end).is_some_and(|t| has("onto", t));
             let after = onto || tokens.get(end).is_some_and(|t| has("raises", t) || has("lowers", t));
-            let set = !after && before.is_some_and(|t| has("set_to", t));
+            let set = before.is_some_and(|t| has("set_to", t));
+            let onto = onto && !set;
+            let set = set && !after;
             let direction = clause.clone().find(|t| has("raises", t) || has("lowers", t)).filter(|_| !set);
             let step = before.is_some_and(|t| has("step", t));
             (direction.is_some() || onto || step).then_some(())?;
             let percent = tokens.get(end).is_some_and(|t| t.punct() == Some('%') || has("percent", t));
             let percent = self.model.numbers.value(tokens, at).filter(|_| percent).map(|n| n.value);
             let lowers = clause.any(|t| has("lowers", t));
-            let raises = direction.map_or_else(|| onto || went_up(), |d| has("raises", d));
+            let raises = direction.map(|d| has("raises", d)).or_else(|| onto.then_some(true)).or_else(&went_up)?;
             Some((at, Change { raises: raises && !lowers, by, percent }))
         })
     }

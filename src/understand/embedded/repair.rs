@@ -427,10 +427,6 @@ impl Repair<'_> {
         if self.is_all("yes", &mut chart, first) || self.is_all("right", &mut chart, first) {
             return if asked.candidates.len() == 1 { meant(0) } else { Some(Settled::Open) };
         }
-        // "What is in the bowl now?" asks something else.
-        if self.is("question", first) && !self.is("request", first) {
-            return None;
-        }
         let light = |at: usize| chart.skip_cost(at) <= 0.15;
         let place = |at: usize| self.word(at).and_then(|t| self.ear.model.ordinals.get(&t.id)).copied();
         let places: Vec<i64> = words.iter().filter_map(|i| place(*i)).collect();
@@ -440,6 +436,10 @@ impl Repair<'_> {
             let shown = asked.candidates.len().min(3);
             let index = if *one < 0 { shown.checked_sub(1) } else { usize::try_from(one - 1).ok().filter(|i| *i < shown) };
             return index.and_then(meant);
+        }
+        // "What is in the bowl now?" asks something else.
+        if self.is("question", first) && !self.is("request", first) && !self.is("verb", first) {
+            return None;
         }
         let mut edges: Vec<_> = chart.names.iter().collect();
         edges.sort_by_key(|e| (std::cmp::Reverse(e.end - e.start), e.start));

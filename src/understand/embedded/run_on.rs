@@ -21,10 +21,9 @@ impl Embedded {
         places.truncate(PLACES);
         let all = (places.len() > 1).then(|| places.clone());
         let each = places.iter().map(|at| vec![*at]);
-        all.into_iter()
-            .chain(each)
-            .map(|at| hear(&ended(tokens, &at)))
-            .find(|heard| is_clear(heard) && heard.confidence >= ENOUGH && !self.speaks_against(tokens, context, heard))
+        let still = |heard: &Heard| at_once.predicates.iter().all(|a| quiet(a) || heard.predicates.contains(a));
+        let enough = |heard: &Heard| is_clear(heard) && heard.confidence >= ENOUGH && still(heard) && !self.speaks_against(tokens, context, heard);
+        all.into_iter().chain(each).map(|at| hear(&ended(tokens, &at))).find(enough)
     }
 
     /// Whether a sentence may begin with a word: its subject, a verb before it, or a word that begins anew; and the words before it can end.
@@ -39,9 +38,10 @@ impl Embedded {
             || has("definite", at) && (name(before) || has("ended", before))
     }
 
-    /// Whether a costly act was heard beside words that deny or only half mean something.
+    /// Whether a costly act was heard beside words that deny, ask or only half mean something.
     fn speaks_against(&self, tokens: &[Token], context: &Context, heard: &Heard) -> bool {
         let against = |t: &Token| t.kind == Kind::Word && ["denies", "half_meant"].iter().any(|kind| self.model.phrase.has(kind, t.id));
+        let against = |t: &Token| against(t) || t.punct() == Some('?');
         heard.predicates.iter().any(|act| self.is_costly(act, context)) && tokens.iter().any(against)
     }
 }

@@ -144,6 +144,7 @@ impl Build<'_> {
             fillers,
             ordinary,
             not_things,
+            answered: lexicon.tells.iter().map(|t| t.as_str().into()).collect(),
             measures,
             alike,
             classes: vec![],

@@ -139,9 +139,12 @@ impl Resolver<'_, '_> {
                 let target = self.target(np, edge, &[]);
                 match self.ledger.item(&target) {
                     Some(item) if self.chart.knowledge.mask(&item) & mask != 0 => Some(Term::Str(item)),
-                    // "That bowl", of the one that was spoken of.
-                    _ if np.article == Article::Definite && !np.plural && self.told_of_kind(&kind).is_some() => self.told_of_kind(&kind).map(Term::Str),
                     _ => {
+                        // "That bowl", of the one that was spoken of.
+                        let one = if np.article == Article::Definite && !np.plural { self.told_of_kind(&kind, mask) } else { None };
+                        if let Some(one) = one {
+                            return Some(Term::Str(one));
+                        }
                         let names = self.ledger.of_kind(self.chart.knowledge, &kind);
                         self.be_unsure(np, names);
                         None
@@ -374,10 +377,15 @@ impl Resolver<'_, '_> {
         Picked::One(name)
     }
 
-    /// The last thing of a kind that was spoken of.
-    fn told_of_kind(&self, kind: &Name) -> Option<Name> {
+    /// The one thing of a kind that was spoken of last; of several none is the one.
+    fn told_of_kind(&self, kind: &Name, mask: u64) -> Option<Name> {
+        let k = self.chart.knowledge;
+        let fits = |n: &&Name| self.ledger.kind_of(k, n).as_ref() == Some(kind) && k.mask(n) & mask != 0;
         let before = self.context.said_before.iter().rev().flat_map(|a| &a.args).filter_map(|t| if let Term::Str(s) = t { Some(s) } else { None });
-        self.spoken_of().chain(before).find(|n| self.ledger.kind_of(self.chart.knowledge, n).as_ref() == Some(kind)).cloned()
+        let told: Vec<&Name> = self.spoken_of().filter(fits).collect();
+        let told = if told.is_empty() { before.filter(fits).collect() } else { told };
+        let one = *told.first()?;
+        told.iter().all(|n| *n == one).then(|| one.clone())
     }
 
     /// The names that were just spoken of, the last first.
