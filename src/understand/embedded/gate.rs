@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use super::chart::{Chart, NameEdge};
-use super::learned::trust::{Candidate, Clause, Evidence, said};
+use super::learned::trust::{Candidate, Clause, Evidence, quiet, said};
 use super::lines::names;
 use super::template::Slot;
 use super::text::{Kind, Token};
@@ -113,15 +113,15 @@ impl Embedded {
     /// An act about nothing that the patterns read in all of the last words, in a sentence that they read whole: who says "that's it, bye"
     /// leaves, whatever was said before.
     fn last_word(&self, heard: &Heard, chart: &Chart<'_>, context: &Context) -> Option<(Atom, Vec<Range<usize>>)> {
-        let (act, words) = heard.predicates.iter().zip(&heard.words).next_back()?;
+        let (act, words) = heard.predicates.iter().zip(&heard.words).next_back().filter(|(act, _)| act.args.is_empty() && self.is_costly(act, context))?;
         let said = chart.tokens.iter().rposition(|t| t.punct().is_none())?;
         let part = chart.tokens.get(..=said)?.iter().rev().take_while(|t| t.punct().is_none());
         let from = part.clone().last()?.range.start;
         let own = |t: &Token| words.iter().any(|w| from <= w.start && w.start <= t.range.start && t.range.end <= w.end);
         let mut part = part.filter(|t| !self.model.fillers.contains(&t.id)).peekable();
-        let clause = self.clause(act, chart, words, context, heard);
-        let closes = act.args.is_empty() && self.is_costly(act, context) && part.peek().is_some() && part.all(own);
-        (closes && !clause.uncovered && against(clause).is_none()).then(|| (act.clone(), words.clone()))
+        let closes = part.peek().is_some() && part.all(own);
+        let clause = closes.then(|| self.clause(act, chart, words, context, heard))?;
+        (!clause.uncovered && against(clause).is_none()).then(|| (act.clone(), words.clone()))
     }
 
     /// Whether most words that say something are known to nobody: whether they are beside the point cannot be told then.
@@ -208,7 +208,7 @@ impl Embedded {
         let plain = || !costly && !of_lines && Self::is_sure(evidence.of);
         let said_so = || said(evidence.voice, act).is_none_or(|p| p >= BARELY) || plain();
         let refused = || borne() && said_so() && heard.predicates.iter().any(|a| self.is_strange(a));
-        if likely >= enough || nothing && [IRRELEVANT, "unclear", "greet"].contains(&&*act.name) || refused() {
+        if likely >= enough || nothing && quiet(act) || refused() {
             Verdict::Do
         } else if likely + asked < DROPPED || nothing {
             Verdict::Drop

@@ -108,11 +108,10 @@ impl Embedded {
             // "To a dollar ninety": the article belongs to the number.
             let before = tokens.get(..at)?.iter().rev().find(|t| !self.model.numbers.one.contains(&t.id));
             // "Costs ten cents more", "put ten cents on it": what comes right after says that it is a change.
-            let onto = by < WHOLE && tokens.get(end).is_some_and(|t| has("onto", t));
-            let after = onto || tokens.get(end).is_some_and(|t| has("raises", t) || has("lowers", t));
-            let set = before.is_some_and(|t| has("set_to", t));
-            let onto = onto && !set;
-            let set = set && !after;
+            let said_on = by < WHOLE && tokens.get(end).is_some_and(|t| has("onto", t));
+            let after = said_on || tokens.get(end).is_some_and(|t| has("raises", t) || has("lowers", t));
+            let set_to = before.is_some_and(|t| has("set_to", t));
+            let (onto, set) = (said_on && !set_to, set_to && !after);
             let direction = clause.clone().find(|t| has("raises", t) || has("lowers", t)).filter(|_| !set);
             let step = before.is_some_and(|t| has("step", t));
             (direction.is_some() || onto || step).then_some(())?;

@@ -40,8 +40,8 @@ impl Embedded {
 
     /// Whether a costly act was heard beside words that deny, ask or only half mean something.
     fn speaks_against(&self, tokens: &[Token], context: &Context, heard: &Heard) -> bool {
-        let against = |t: &Token| t.kind == Kind::Word && ["denies", "half_meant"].iter().any(|kind| self.model.phrase.has(kind, t.id));
-        let against = |t: &Token| against(t) || t.punct() == Some('?');
+        let unsure = |t: &Token| t.kind == Kind::Word && ["denies", "half_meant"].iter().any(|kind| self.model.phrase.has(kind, t.id));
+        let against = |t: &Token| unsure(t) || t.punct() == Some('?');
         heard.predicates.iter().any(|act| self.is_costly(act, context)) && tokens.iter().any(against)
     }
 }

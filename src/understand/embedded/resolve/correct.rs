@@ -78,9 +78,9 @@ impl Resolver<'_, '_> {
             let mut new: Vec<(usize, Name)> = vec![];
             for np in nps {
                 // "The steak one" is of the kind of what was spoken of.
-                let own = if self.is_one_of_kind(np) { mask } else { u64::MAX };
+                let sorts = if self.is_one_of_kind(np) { mask } else { u64::MAX };
                 let old = || places.iter().filter_map(|p| if let Some(Term::Str(n)) = atom.args.get(p.0) { Some(n) } else { None });
-                let name = match self.pick(np, own, 0.0) {
+                let name = match self.pick(np, sorts, 0.0) {
                     Picked::One(name) => name,
                     // "The soft one", after the crunchy taco: the soft taco, not that with steak.
                     Picked::Tie(names) => match names.iter().find(|n| old().any(|o| are_twins(n, o))) {
@@ -91,9 +91,8 @@ impl Resolver<'_, '_> {
                 };
                 // Of several names that one gives way which is most of the kind of the new one: the narrowest sort holds both.
                 let own = self.chart.knowledge.mask(&name);
-                let sorts = || self.chart.model.masks.values();
-                let apart = |mask: u64| sorts().filter(|s| *s & (own | mask) == own | mask).map(|s| s.count_ones()).min().unwrap_or(u32::MAX);
-                new.extend(places.iter().min_by_key(|p| (apart(p.1), p.0)).map(|p| (p.0, name)));
+                let width = |both: u64| self.chart.model.masks.values().filter(|s| *s & both == both).map(|s| s.count_ones()).min().unwrap_or(u32::MAX);
+                new.extend(places.iter().min_by_key(|p| (width(own | p.1), p.0)).map(|p| (p.0, name)));
             }
             // "The same with onions on the nachos": both give way at once.
             let apart = new.len() > 1 && new.iter().enumerate().all(|(i, n)| new.iter().skip(i + 1).all(|o| o.0 != n.0));
