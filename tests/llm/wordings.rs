@@ -172,6 +172,8 @@ fn honest_wordings_pass() {
         ("honest-thirtythree", 14),
         ("honest-thirtyfour", 11),
         ("honest-thirtyfive", 19),
+        ("honest-thirtysix", 100),
+        ("honest-thirtyseven", 100),
         ("honest-fresh", 10),
     ]);
 }
