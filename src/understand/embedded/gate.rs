@@ -273,6 +273,11 @@ impl Embedded {
         act.args.iter().any(|t| matches!(t, Term::Str(name) if self.knowledge.names.find(name).is_none()))
     }
 
+    /// Whether the speaker's own patterns have the word: it need not name anything.
+    pub(super) fn is_common(&self, t: &Token, context: &Context) -> bool {
+        self.model.roles.get(&context.role).is_some_and(|g| g.words.contains(&t.id))
+    }
+
     /// Looks at the clauses that the words stand in.
     pub(super) fn clause(&self, act: &Atom, chart: &Chart<'_>, words: &[Range<usize>], context: &Context, heard: &Heard) -> Clause {
         let tokens = chart.tokens;
@@ -297,7 +302,7 @@ impl Embedded {
         let opens = first.is_some_and(|t| has("question", t)) && !owns;
         let asks = tokens.get(to).is_some_and(|t| t.punct() == Some('?')) || opens;
         let uncovered = |t: &&Token| heard.uncovered.iter().any(|u| u.start < t.range.end && t.range.start < u.end);
-        let named = |t: &Token| self.knowledge.names.knows(t.id) && !self.model.roles.get(&context.role).is_some_and(|g| g.words.contains(&t.id));
+        let named = |t: &Token| self.knowledge.names.knows(t.id) && !self.is_common(t, context);
         let carries = |t: &Token| !named(t) && !has("definite", t) && !has("indefinite", t) && !has("list", t);
         // A number says something: "86 the guac", "hot coffee 1.69".
         let number = tokens.get(from..to).into_iter().flatten().any(|t| matches!(t.kind, Kind::Number { .. }) && !self.knowledge.names.knows(t.id));

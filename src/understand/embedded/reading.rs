@@ -410,10 +410,11 @@ fn presume(out: &mut Vec<(Atom, Range<usize>)>, chart: &Chart<'_>, context: &Con
         let said: Vec<&NameEdge> = chart.names.iter().filter(|e| called(e)).collect();
         // "The large one then", of what was just answered.
         let answered = || context.last_actions.iter().any(|a| a.args.len() == 3 && name(a.args.first()).as_ref() == Some(&item));
-        if change && (said.is_empty() && !answered() || said.iter().any(there)) {
+        let open = ledger.unfilled(&|_, _| true).filter(|c| ledger.slot_for(*c, &item).is_some());
+        // "The wild cherry freeze in regular" is there where a place for it is open.
+        if change && (said.is_empty() && !answered() || said.iter().any(there) && open.is_none()) {
             continue;
         }
-        let open = ledger.unfilled(&|_, _| true).filter(|c| ledger.slot_for(*c, &item).is_some());
         let (name, args) = match open {
             Some(combo) => (&config.member, vec![Term::Str(ledger.line_item(combo)), Term::Str(item)]),
             None => (&config.add, vec![Term::Str(item), Term::Int(1)]),

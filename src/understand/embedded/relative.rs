@@ -1,5 +1,7 @@
 //! Numbers said as a change of what holds: "up twenty cents", "ten percent off". Which predicates set what fact is the lexicon's to say.
 
+use std::ops::Range;
+
 use super::Embedded;
 use super::knowledge::Knowledge;
 use super::template::Template;
@@ -45,7 +47,7 @@ impl Embedded {
             && self.numbers_at(tokens).next().is_none()
         {
             let words = self.tokens(context.words_before.as_deref()?).0;
-            let change = self.changes(&words, || Some(was < said)).find(|(_, c)| c.of(was) == said)?.1;
+            let change = self.changes(&words, act, || Some(was < said)).find(|(_, c)| c.of(was) == said)?.1;
             return with_number(act, at, change.of(present));
         }
         let before = || context.said_before.iter().rev().find_map(|a| self.set_number(a));
@@ -53,7 +55,7 @@ impl Embedded {
         // What was set just now counts, though the facts do not hold it yet.
         let alike = |a: &&Atom| with_number(a, at, 0).is_some_and(|a| Some(a) == with_number(act, at, 0));
         let told = context.said_before.iter().rev().find(alike).and_then(|a| if let Some(Term::Int(n)) = a.args.get(at) { Some(i64::from(*n)) } else { None });
-        let change = self.changes(tokens, went_up).find(|(_, c)| c.by == said && (c.percent.is_some() || said < told.unwrap_or(present)))?.1;
+        let change = self.changes(tokens, act, went_up).find(|(_, c)| c.by == said && (c.percent.is_some() || said < told.unwrap_or(present)))?.1;
         // Who says the same change again says it once more only with a word for that.
         let again = tokens.iter().any(|t| self.model.phrase.has("again", t.id));
         let base = told.filter(|told| again || *told != change.of(present)).unwrap_or(present);
@@ -65,7 +67,7 @@ impl Embedded {
         let (at, present, wanted) = self.set_number(act)?;
         let said = |n: i64| self.numbers_at(tokens).any(|(_, _, v)| v == n);
         // Whether it went up tells the number that it comes to.
-        let change = self.changes(tokens, || Some(present < wanted)).find(|(_, c)| c.of(present) == wanted).filter(|_| !said(wanted))?.1;
+        let change = self.changes(tokens, act, || Some(present < wanted)).find(|(_, c)| c.of(present) == wanted).filter(|_| !said(wanted))?.1;
         with_number(act, at, change.by)
     }
 
@@ -96,10 +98,23 @@ impl Embedded {
         (0..tokens.len()).flat_map(read)
     }
 
+    /// Where two or more words of a name are said in a row.
+    fn said_as(&self, tokens: &[Token], name: &str) -> Vec<Range<usize>> {
+        let name = self.tokens(name).0;
+        let run = |at: usize| {
+            let from = |n: usize| tokens.iter().skip(at).zip(name.iter().skip(n)).take_while(|(a, b)| a.id == b.id).count();
+            (0..name.len()).map(from).max().filter(|run| *run > 1)
+        };
+        let bytes = |at: usize| Some(tokens.get(at)?.range.start..tokens.get(at + run(at)? - 1)?.range.end);
+        (0..tokens.len()).filter_map(bytes).collect()
+    }
+
     /// The numbers that are said as a change: a word for up or down stands in the clause, and nothing says that the number is the new one.
-    /// "And the other by ten cents" goes the way that the one before went.
-    fn changes<'t>(&'t self, tokens: &'t [Token], went_up: impl Fn() -> Option<bool> + 't) -> impl Iterator<Item = (usize, Change)> + 't {
-        let has = |kind: &'static str, t: &Token| t.kind == Kind::Word && self.model.phrase.has(kind, t.id);
+    /// "And the other by ten cents" goes the way that the one before went. The words of a name say nothing of it: "sell the roll up for 1.39".
+    fn changes<'t>(&'t self, tokens: &'t [Token], act: &Atom, went_up: impl Fn() -> Option<bool> + 't) -> impl Iterator<Item = (usize, Change)> + 't {
+        let named: Vec<Range<usize>> = act.args.iter().filter_map(Term::as_name).flat_map(|name| self.said_as(tokens, name)).collect();
+        let of_name = move |t: &Token| named.iter().any(|n| n.contains(&t.range.start));
+        let has = move |kind: &'static str, t: &Token| t.kind == Kind::Word && !of_name(t) && self.model.phrase.has(kind, t.id);
         let stops = |t: &Token| matches!(t.punct(), Some('.' | '?' | '!' | ','));
         self.numbers_at(tokens).filter_map(move |(at, end, by)| {
             let from = tokens.get(..at)?.iter().rposition(stops).map_or(0, |i| i + 1);

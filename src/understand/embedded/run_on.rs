@@ -26,6 +26,25 @@ impl Embedded {
         all.into_iter().chain(each).map(|at| hear(&ended(tokens, &at))).find(enough)
     }
 
+    /// What one sentence says by itself where the others name nothing and come to nothing: "my wallet's at home. Cancel the whole order".
+    pub(super) fn heard_alone(&self, tokens: &[Token], context: &Context, at_once: &Heard, hear: impl Fn(&[Token]) -> Heard) -> Option<Heard> {
+        if !context.asked.is_empty() || !at_once.unsure.is_empty() || is_clear(at_once) {
+            return None;
+        }
+        let ends = |t: &Token| matches!(t.punct(), Some('.' | '!' | '?' | ';'));
+        let parts: Vec<&[Token]> = tokens.split_inclusive(ends).filter(|part| part.iter().any(|t| t.punct().is_none())).collect();
+        let names = |part: &[Token]| part.iter().any(|t| t.kind == Kind::Word && self.knowledge.names.knows(t.id) && !self.is_common(t, context));
+        if !(2..=PLACES).contains(&parts.len()) {
+            return None;
+        }
+        let heard: Vec<(&[Token], Heard)> = parts.into_iter().map(|part| (part, hear(part))).collect();
+        let (mut clear, others): (Vec<_>, Vec<_>) = heard.into_iter().partition(|(_, heard)| is_clear(heard));
+        let says_nothing = |(part, heard): &(&[Token], Heard)| !names(part) && heard.unsure.is_empty() && heard.asks.is_empty() && heard.predicates.iter().all(quiet);
+        let one = (clear.len() == 1 && others.iter().all(says_nothing)).then(|| clear.pop()).flatten()?.1;
+        let still = at_once.predicates.iter().all(|a| quiet(a) || one.predicates.contains(a));
+        (one.confidence >= ENOUGH && still && !self.speaks_against(tokens, context, &one)).then_some(one)
+    }
+
     /// Whether a sentence may begin with a word: its subject, a verb before it, or a word that begins anew; and the words before it can end.
     fn begins(&self, tokens: &[Token], at: usize) -> bool {
         let has = |kind: &str, i: usize| tokens.get(i).is_some_and(|t| t.kind == Kind::Word && self.model.phrase.has(kind, t.id));

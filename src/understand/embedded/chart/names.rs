@@ -204,7 +204,8 @@ impl Chart<'_> {
 
     /// Numbers and single letters name nothing by themselves.
     fn is_small(&self, word: u32) -> bool {
-        self.is_letter(word) || self.knowledge.words.stem_of(word).chars().all(|c| c.is_ascii_digit())
+        let number = || self.model.numbers.units.contains_key(&word) || self.knowledge.words.stem_of(word).chars().all(|c| c.is_ascii_digit());
+        self.is_letter(word) || number()
     }
 
     fn is_letter(&self, word: u32) -> bool {

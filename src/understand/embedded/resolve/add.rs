@@ -35,10 +35,14 @@ impl Resolver<'_, '_> {
                 if known != 0 && known & items == 0 {
                     return;
                 }
+                let count = said_count.or(count_np).unwrap_or(1);
+                if pattern.after.is_some() && self.is_of_new(&item, count, edge) {
+                    return;
+                }
                 // "The same again", of something composed whose members were told last.
                 let copies = pattern.does == Some(Does::Copy);
                 let item = self.ledger.composed_of(&item).filter(|_| copies).unwrap_or(item);
-                self.new_line(item.clone(), said_count.or(count_np).unwrap_or(1), &[], edge, pattern.weak);
+                self.new_line(item.clone(), count, &[], edge, pattern.weak);
                 if copies {
                     self.copy(&item, edge, pattern.weak);
                 }
@@ -97,6 +101,20 @@ impl Resolver<'_, '_> {
             }
             Head::Pronoun(_) | Head::Left => self.add_left(&np, edge, pattern, changes_next),
         }
+    }
+
+    /// Whether what answers is said of what was ordered just before: "two of those, and one of them without cheese" are two, and
+    /// "the bean burrito sounds right. One, please" is one of these.
+    fn is_of_new(&mut self, item: &Name, count: i64, edge: &Edge) -> bool {
+        let word = |kind: &str| (edge.start..edge.end).any(|i| self.chart.is_word(kind, i));
+        let (Some(line), false) = (self.ledger.last_new(), word("besides")) else { return false };
+        let some = word("plural_pronoun") && self.ledger.line_item(line) == *item && count < self.ledger.count(line);
+        let one = count == 1 && (edge.end == edge.start + 1 || edge.start == self.read_to);
+        if some {
+            self.focus = Some(self.ledger.select_in(line, Some(count), false, false));
+        }
+        self.absorbed += usize::from(some || one);
+        some || one
     }
 
     /// Whether a change is said next: "the pizza, make it without cheese".
@@ -385,7 +403,7 @@ impl Resolver<'_, '_> {
         // "chicken tacos, two of them": the number of the line just said.
         if let (Some(n), Some(line)) = (np.count, self.ledger.last_new())
             && (!changes_next || n > self.ledger.count(line))
-            && (np.part || !changes_next && (self.correcting.is_some() || self.answered_line == Some(line)))
+            && (np.part && np.attributes.is_empty() || !changes_next && (self.correcting.is_some() || self.answered_line == Some(line)))
         {
             let target = self.recount(line, n);
             self.focus = Some(target);

@@ -381,13 +381,14 @@ impl Resolver<'_, '_> {
         Some(vec![Term::Const(how.change.as_str().into()), Term::Fun(how.pair.as_str().into(), [out, part].map(|p| Term::Str(p.clone())).into())])
     }
 
-    /// "A little cheese", on what is made with it and takes none on top: less of it.
+    /// "A little cheese", on what is made with it: less of it, unless it can be put on top and the words say so.
     fn a_little(&self, template: &Template, edge: &Edge, item: &Name, rest: &[Term]) -> Option<Vec<Term>> {
         let config = &self.chart.model.lines.as_ref()?.config;
         let (how, less) = (config.in_place.as_ref()?, config.a_little.as_ref()?);
         let [Term::Const(op), Term::Str(part)] = rest else { return None };
         let knowledge = self.chart.knowledge;
-        let made_with = self.ledger.included(knowledge, item, part) && !knowledge.second(&how.free, item).contains(part);
+        let adds = (edge.start..edge.end).any(|i| self.chart.is_word("puts", i));
+        let made_with = self.ledger.included(knowledge, item, part) && !(adds && knowledge.second(&how.free, item).contains(part));
         let said = self.np(edge, template.args.last()?)?;
         let little = (said.start.saturating_sub(2)..said.end).any(|i| self.chart.is_word("scant", i));
         (**op == *how.puts && made_with && little).then(|| vec![Term::Const(less.as_str().into()), Term::Str(part.clone())])
