@@ -157,13 +157,27 @@ impl Embedded {
         };
         let verdicts: Vec<Verdict> = acts.iter().map(judge).collect();
         let done = acts.iter().zip(&verdicts).filter(|((act, _), verdict)| **verdict == Verdict::Do && self.is_of_lines(act));
-        let done: Vec<Vec<Range<usize>>> = done.map(|((_, words), _)| words.clone()).collect();
+        let done: Vec<(Atom, Vec<Range<usize>>)> = done.map(|(act, _)| act.clone()).collect();
+        // "Pintos and cheese and a water": who orders the one orders the other.
+        let only_lists = |from: usize, to: usize| {
+            let mut between = chart.tokens.iter().filter(|t| from <= t.range.start && t.range.end <= to);
+            from <= to && between.all(|t| t.punct() == Some(',') || self.model.phrase.has("list", t.id))
+        };
+        let adds = |act: &Atom| self.model.lines.as_ref().is_some_and(|l| *l.config.add == *act.name);
+        let listed = |act: &Atom, words: &[Range<usize>]| {
+            let joins = |(_, other): &&(Atom, Vec<Range<usize>>)| {
+                let ends = |of: &[Range<usize>]| (of.first().map_or(0, |w| w.start), of.last().map_or(0, |w| w.end));
+                let ((a, b), (c, d)) = (ends(other), ends(words));
+                only_lists(b, c) || only_lists(d, a)
+            };
+            adds(act) && !self.is_strange(act) && done.iter().filter(|(other, _)| adds(other)).any(|o| joins(&o))
+        };
         let mut kept = vec![];
         for ((act, words), verdict) in acts.into_iter().zip(verdicts) {
             match verdict {
                 Verdict::Do => kept.push((act, words)),
                 // What one phrase says of things that are ordered is done whole: "the same again".
-                Verdict::Ask | Verdict::Drop if self.is_of_lines(&act) && done.contains(&words) => kept.push((act, words)),
+                Verdict::Ask | Verdict::Drop if self.is_of_lines(&act) && done.iter().any(|d| d.1 == words) || listed(&act, &words) => kept.push((act, words)),
                 Verdict::Ask if !heard.asks.contains(&act) => heard.asks.push(act),
                 Verdict::Ask | Verdict::Drop => {}
             }

@@ -71,8 +71,8 @@ pub struct Np {
     pub part: bool,
     /// Attributes: sort and value.
     pub attributes: Vec<(u16, Name)>,
-    /// `the one with …`: what it was changed in, by number of the name's edge.
-    pub having: Option<usize>,
+    /// `the one with …`, `the one without …`: what it was changed in, by number of the name's edge, and whether it was left out.
+    pub having: Option<(usize, bool)>,
     /// The head.
     pub head: Head,
     /// Whether the head is a plural.
@@ -342,13 +342,13 @@ impl Phrases<'_, '_> {
             };
             // "The first one with onions" says what is to be done with it, "the one with onions" which is meant.
             let told = np.article == Article::Definite && np.place.is_none() && np.which == Which::Unsaid;
-            let with = usize::from(self.is("name_with", at + 1) && told);
+            let without = self.is("name_without", at + 1);
             let from = at + 2 + usize::from(self.is("definite", at + 2));
-            for &e in self.chart.names_at.get(from).into_iter().flatten().filter(|_| with == 1) {
+            for &e in self.chart.names_at.get(from).into_iter().flatten().filter(|_| told && (without || self.is("name_with", at + 1))) {
                 if let Some(edge) = self.chart.names.get(e) {
                     #[expect(clippy::cast_precision_loss, reason = "spans are short")]
                     let words = (edge.end - at) as f32;
-                    out.push(Np { end: edge.end, head: Head::Left, having: Some(e), extra_score: np.extra_score + 0.9 * words, ..np.clone() });
+                    out.push(Np { end: edge.end, head: Head::Left, having: Some((e, without)), extra_score: np.extra_score + 0.9 * words, ..np.clone() });
                 }
             }
             self.times(Np { end: at + 1, head, plural, extra_score: np.extra_score + 0.9, ..np.clone() }, out);

@@ -114,10 +114,13 @@ impl Ledger {
         self.lines.iter().rev().find(of).filter(|_| !self.is_alone(member)).map(|l| l.item.clone())
     }
 
-    /// The only line of the conversation with an open place that takes the item.
-    pub fn waits_for(&self, item: &Name) -> Option<usize> {
-        let mut waiting = (0..self.lines.len()).filter(|i| self.lines.get(*i).is_some_and(|l| !l.new && l.composed) && self.slot_for(*i, item).is_some());
-        waiting.next().filter(|_| waiting.next().is_none())
+    /// The first of the conversation's lines with an open place that takes the item, if they are so many, all of one composed item.
+    pub fn waits_for(&self, item: &Name, many: i64) -> Option<usize> {
+        let waits = |i: &usize| self.lines.get(*i).is_some_and(|l| !l.new && l.composed) && self.slot_for(*i, item).is_some();
+        let waiting: Vec<usize> = (0..self.lines.len()).filter(waits).collect();
+        let first = waiting.first().copied()?;
+        let of = |i: &usize| self.lines.get(*i).map(|l| &l.item);
+        (usize::try_from(many) == Ok(waiting.len()) && waiting.iter().all(|i| of(i) == of(&first))).then_some(first)
     }
 
     /// The line with an open place that would take either.

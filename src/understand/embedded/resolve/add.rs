@@ -109,7 +109,8 @@ impl Resolver<'_, '_> {
         let word = |kind: &str| (edge.start..edge.end).any(|i| self.chart.is_word(kind, i));
         let (Some(line), false) = (self.ledger.last_new(), word("besides")) else { return false };
         let some = word("plural_pronoun") && self.ledger.line_item(line) == *item && count < self.ledger.count(line);
-        let one = count == 1 && (edge.end == edge.start + 1 || edge.start == self.read_to);
+        let praised = edge.start == self.read_to && !self.chart.is_word("list", edge.start);
+        let one = count == 1 && (edge.end == edge.start + 1 || praised);
         if some {
             self.focus = Some(self.ledger.select_in(line, Some(count), false, false));
         }
@@ -245,10 +246,10 @@ impl Resolver<'_, '_> {
                 if let Some(c) = ran_out.filter_map(|old| self.ledger.left_by(old, &name)).next() {
                     return self.fill_all(c, &name, &Np { count, ..np.clone() }, edge, pattern.weak);
                 }
-                // "And he says Pepsi", where one thing there still lacks a drink; "and a Pepsi" is one more.
+                // "And he says Pepsi", where one thing there still lacks a drink, "two Pepsis", where two do; "and a Pepsi" is one more.
                 let more = np.article == Article::Indefinite && self.follows("list", edge);
-                let one = count.is_none_or(|n| n == 1) && np.which == Which::Unsaid && !self.ledger.has_new() && combo.is_none() && !more;
-                if let Some(c) = self.ledger.waits_for(&name).filter(|_| one) {
+                let fills = np.which == Which::Unsaid && !self.ledger.has_new() && combo.is_none() && !more;
+                if let Some(c) = self.ledger.waits_for(&name, count.unwrap_or(1)).filter(|_| fills) {
                     return self.fill_all(c, &name, &Np { count, ..np.clone() }, edge, pattern.weak);
                 }
                 // "The bellgrande ones", right after they were ordered.

@@ -43,6 +43,16 @@ impl Resolver<'_, '_> {
                     }
                     self.ledger.select(&name, np.place, np.count, several, np.which == Which::Other)
                 }
+                // "Make all three freezes large", of three different ones.
+                Picked::Tie(names) if several && np.place.is_none() && names.iter().any(|n| self.ledger.holds(n)) => {
+                    let ids: Vec<usize> = names.iter().flat_map(|n| self.ledger.all_of(n)).collect();
+                    let wanted = if np.which == Which::Both { Some(2) } else { np.count };
+                    if wanted.is_some_and(|n| usize::try_from(n) != Ok(ids.len())) {
+                        self.be_unsure(np, names);
+                        return Target::default();
+                    }
+                    Target { ids, ..Target::default() }
+                }
                 Picked::Tie(names) => {
                     self.be_unsure(np, names);
                     Target::default()
@@ -168,18 +178,21 @@ impl Resolver<'_, '_> {
     /// Instances that are told apart by what was changed in them: "the plain one", "the one with beans", "the bean one", and after a
     /// change "the other one". `None` where the phrase does not speak so, or nothing tells them apart.
     fn told_apart(&self, np: &Np) -> Option<Target> {
-        let by_name = |e: usize, held: &dyn Fn(&Name) -> bool| {
+        let config = self.chart.model.lines.as_ref().map(|l| &l.config);
+        let no = config.and_then(|c| c.undone.get(&c.in_place.as_ref()?.puts));
+        let by_name = |e: usize, without: Option<bool>, held: &dyn Fn(&Name) -> bool| {
             let named = self.chart.names.get(e)?.candidates.iter().filter_map(|c| self.chart.name(c.name)).find(|n| held(n))?;
-            Some(self.ledger.told_apart(&|changes| changes.iter().flat_map(|c| &c.args).any(|t| names(t, &named))))
+            let so = |c: &&Atom| without.is_none_or(|without| no.is_some_and(|no| *no == *c.name) == without);
+            Some(self.ledger.told_apart(&|changes| changes.iter().filter(so).flat_map(|c| &c.args).any(|t| names(t, &named))))
         };
         let changed = |n: &Name| !self.ledger.told_apart(&|changes| changes.iter().flat_map(|c| &c.args).any(|t| names(t, n))).is_empty();
         let mut found = match (&np.head, np.which, np.having) {
-            (_, _, Some(e)) => by_name(e, &changed)?,
+            (_, _, Some((e, without))) => by_name(e, Some(without), &changed)?,
             // "The bean one": of something that no item is called.
             (Head::Name(e), Which::Unsaid, None) if self.chart.names.get(*e).is_some_and(|x| np.end > x.end) => {
                 let item = |n: &Name| self.ledger.holds(n);
                 let called = self.chart.names.get(*e).is_some_and(|x| x.candidates.iter().filter_map(|c| self.chart.name(c.name)).any(|n| item(&n)));
-                if called { None } else { by_name(*e, &changed) }?
+                if called { None } else { by_name(*e, None, &changed) }?
             }
             (Head::Left | Head::Pronoun(_), Which::Plain, None) => {
                 let touched: Vec<Name> = self.ledger.told_apart(&|changes| !changes.is_empty()).into_iter().map(|x| x.1).collect();

@@ -86,8 +86,11 @@ impl Resolver<'_, '_> {
         // "Milk for both of them", "they will all have milk".
         let ends = |i: &usize| self.chart.tokens.get(*i).is_some_and(|t| t.punct().is_some()) || self.chart.is_word("list", *i);
         let quantified = |i: usize| self.chart.is_word("both", i) || self.chart.is_word("all", i);
-        let before = (0..np.start).rev().take_while(|i| !ends(i));
-        let every = share == Some(EVERY) || before.chain((np.end..self.chart.tokens.len()).take_while(|i| !ends(i))).any(quantified);
+        // "Both with a bean burrito and a soft taco."
+        if (0..np.start).rev().take_while(|i| !ends(i)).any(quantified) {
+            self.share = Some(EVERY);
+        }
+        let every = self.share == Some(EVERY) || (np.end..self.chart.tokens.len()).take_while(|i| !ends(i)).any(quantified);
         let n = match np.count.or(share.filter(|_| !every)).and_then(|n| usize::try_from(n).ok()) {
             Some(n) => n,
             None if matches!(np.which, Which::Both | Which::All) => self.ledger.places_for(combo, name).max(self.ledger.open_for(combo, name, false)),
