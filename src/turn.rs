@@ -264,8 +264,8 @@ fn record(given: &Given<'_>, admission: &Admission, decision: Decision, calls: &
     let tone = Tone { role: role.to_owned(), turn: began, first: began == 1, conversation: conversation(opened), until: None };
     let effects = changes.to_vec();
     let predicates: Vec<Atom> = admission.admitted.iter().map(|(_, a)| a.clone()).collect();
-    // Small talk leaves what is spoken of as it was.
-    let idle = effects.is_empty() && predicates.iter().all(|p| p.args.is_empty());
+    // Small talk leaves what is spoken of as it was, and so does who takes back what was said of it: "undo that. Make it 7.99".
+    let idle = predicates.iter().all(|p| p.args.is_empty()) && (effects.is_empty() || predicates.iter().any(|p| &*p.name == "undo"));
     let still = if idle { going.before.clone() } else { vec![] };
     let before = going.rounds.iter().flat_map(|r| r.effects.iter().cloned());
     let record = TurnRecord {

@@ -251,6 +251,11 @@ fn conversations_end_as_their_people_wanted() {
         ("conversations-35-tune", 55),
         ("conversations-37-tune", 38),
         ("conversations-38-tune", 50),
+        ("conversations-39-tune", 50),
+        ("conversations-40-tune", 53),
+        ("conversations-42-tune", 46),
+        ("conversations-44-tune", 51),
+        ("conversations-46-tune", 48),
     ] {
         let all = dialogues::read(&std::fs::read_to_string(root().join(format!("tests/data/utterances/{file}.yaml"))).unwrap()).unwrap();
         let domain = all.settle(&domain).unwrap();

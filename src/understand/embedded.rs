@@ -459,7 +459,7 @@ fn bases(word: &str) -> Vec<String> {
     let Some(stem) = stem else { return vec![] };
     let mut out = vec![stem.to_owned(), format!("{stem}e")];
     let mut last = stem.chars().rev();
-    if let (Some(a), Some(b)) = (last.next(), last.next())
+    if let (Some(a), Some(b), true) = (last.next(), last.next(), stem.len() > 3)
         && a == b
     {
         out.push(stem.get(..stem.len() - 1).unwrap_or(stem).to_owned());

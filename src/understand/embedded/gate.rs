@@ -43,6 +43,9 @@ const DROPPED: f32 = 0.3;
 /// From which likelihood to the second voice an act about a name that nothing bears was heard: it knows few such names.
 const BARELY: f32 = 0.003;
 
+/// What answers a question of the engine's.
+const ANSWERS: [&str; 2] = ["affirm", "deny"];
+
 /// What a clause makes of a costly act that it speaks against.
 fn against(clause: Clause) -> Option<Verdict> {
     match clause {
@@ -103,6 +106,11 @@ impl Embedded {
                 heard.words.push(words);
             }
         }
+        // "That's all, my feet are killing me": who says so in a clause of its own has said it, whatever the rest is about.
+        if heard.unsure.is_empty() && !heard.asks_back() && heard.predicates.iter().all(quiet) && !context.view.lines().is_empty() {
+            let said = judged.first().and_then(|(e, _)| self.own_clause(&e.of.heard, chart, context));
+            (heard.predicates, heard.words) = said.map_or((heard.predicates, heard.words), |(act, words)| (vec![act], vec![words]));
+        }
         if heard.predicates.iter().any(|a| *a.name == *IRRELEVANT) && self.is_gibberish(chart.tokens) {
             heard.predicates.clear();
             heard.words.clear();
@@ -122,6 +130,17 @@ impl Embedded {
         let closes = part.peek().is_some() && part.all(own);
         let clause = closes.then(|| self.clause(act, chart, words, context, heard))?;
         (!clause.uncovered && against(clause).is_none()).then(|| (act.clone(), words.clone()))
+    }
+
+    /// An act about nothing that costs little and answers nothing, and that the patterns read in all the words of a clause.
+    fn own_clause(&self, heard: &Heard, chart: &Chart<'_>, context: &Context) -> Option<(Atom, Vec<Range<usize>>)> {
+        let own = |words: &[Range<usize>], t: &Token| words.iter().any(|w| w.start <= t.range.start && t.range.end <= w.end);
+        let whole = |words: &[Range<usize>]| {
+            let clauses = chart.tokens.split(|t| t.punct().is_some()).map(|c| c.iter().filter(|t| !self.model.fillers.contains(&t.id)));
+            clauses.into_iter().any(|mut c| c.clone().next().is_some() && c.all(|t| own(words, t)))
+        };
+        let closes = |act: &Atom| act.args.is_empty() && !quiet(act) && !ANSWERS.contains(&&*act.name) && !self.is_costly(act, context);
+        heard.predicates.iter().zip(&heard.words).find(|(act, words)| closes(act) && whole(words)).map(|(act, words)| (act.clone(), words.clone()))
     }
 
     /// Whether most words that say something are known to nobody: whether they are beside the point cannot be told then.

@@ -230,6 +230,18 @@ impl<'c, 'a> Resolver<'c, 'a> {
             Some(new) if self.is_about_new(pattern, edge, bound, rest) => new.clone(),
             _ => pattern.means.clone(),
         };
+        // "Sour cream is here, and guac": what goes on within the words goes on with what they said, not with the turn before.
+        let goes_on =
+            pattern.after.is_some() && (self.chart.is_word("list", edge.start) || self.follows("list", edge)) && self.phrases_of(edge).next().is_some();
+        let one = |t: &Template| t.args.len() == 1;
+        if goes_on
+            && let Some(Entry { what: What::Atom(said), span, .. }) = self.entries.last().filter(|e| e.weak < 2)
+            && said.args.len() == 1
+            && means.iter().all(|t| one(t) && t.name != said.name)
+            && !self.content_between(span.end, edge.start)
+        {
+            return self.said_of_more(edge);
+        }
         // "Sure, I'll try one" answers once.
         if pattern.after.is_some() && edge.binds.is_empty() {
             let answer = (means.clone(), bound.to_vec());

@@ -39,7 +39,8 @@ impl Embedded {
         }
         let heard: Vec<(&[Token], Heard)> = parts.into_iter().map(|part| (part, hear(part))).collect();
         let (mut clear, others): (Vec<_>, Vec<_>) = heard.into_iter().partition(|(_, heard)| is_clear(heard));
-        let says_nothing = |(part, heard): &(&[Token], Heard)| !names(part) && heard.unsure.is_empty() && heard.asks.is_empty() && heard.predicates.iter().all(quiet);
+        let says_nothing =
+            |(part, heard): &(&[Token], Heard)| !names(part) && heard.unsure.is_empty() && heard.asks.is_empty() && heard.predicates.iter().all(quiet);
         let one = (clear.len() == 1 && others.iter().all(says_nothing)).then(|| clear.pop()).flatten()?.1;
         let still = at_once.predicates.iter().all(|a| quiet(a) || one.predicates.contains(a));
         (one.confidence >= ENOUGH && still && !self.speaks_against(tokens, context, &one)).then_some(one)

@@ -130,6 +130,10 @@ impl Chart<'_> {
         while let Some(t) = self.tokens.get(end) {
             let mark = !matches!(t.kind, Kind::Word | Kind::Number { money: false, .. });
             let no_start = || self.model.phrase.has("no_free_start", t.id) || (strict && self.hedges(start));
+            if end > start && self.goes_on(end) {
+                end += 1;
+                continue;
+            }
             if mark || end >= start + 7 || self.model.phrase.has("name_end", t.id) || (end == start && no_start()) {
                 break;
             }
@@ -144,6 +148,8 @@ impl Chart<'_> {
                     && !self.model.phrase.has("small", t.id)
                     && !(strict && (self.model.ordinary.contains(&t.id) || single && self.model.alike.contains_key(&t.id)))
             });
+            // A day alone is none: "a new taco on Friday".
+            let real = real && !(single && self.model.phrase.has("half_meant", t.id));
             // "A new taco" says a kind and no name.
             let real = real && !self.is_new_kind(start, end) && !(single && self.is_kind_word(start));
             let last_is_thing = !(self.model.fillers.contains(&t.id) || strict && self.model.phrase.has("small", t.id));
@@ -165,6 +171,16 @@ impl Chart<'_> {
             }
         }
         out
+    }
+
+    /// Whether a name goes on behind an "and" to the kind in which it ends: "the Steak and Egg Burrito".
+    fn goes_on(&self, at: usize) -> bool {
+        let list = |i: usize| self.tokens.get(i).is_some_and(|t| self.model.phrase.has("list", t.id));
+        let word = |i: usize| {
+            self.tokens.get(i).is_some_and(|t| t.kind == Kind::Word && !["definite", "indefinite", "list"].iter().any(|k| self.model.phrase.has(k, t.id)))
+        };
+        let ends = |i: usize| self.tokens.get(i).is_none_or(|t| t.punct().is_some());
+        list(at) && (at + 2..at + 4).any(|kind| (at + 1..=kind).all(word) && self.is_kind_word(kind) && ends(kind + 1))
     }
 
     /// Whether a word of no weight stands before a number ("um three …", "like six …"): no name begins there.

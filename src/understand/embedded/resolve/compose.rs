@@ -30,8 +30,9 @@ impl Resolver<'_, '_> {
         }
         let joined = self.follows("list", edge);
         let with = (edge.start.saturating_sub(1)..np.start).any(|i| self.chart.is_word("name_with", i));
-        // "Soft taco and milk", "the chicken one with a Pepsi": after one place the next.
-        if let Some(line) = self.filled.filter(|line| (joined || with) && self.member_of(np, *line).is_some()) {
+        // "Soft taco and milk", "the chicken one with a Pepsi", "with the steak one, a taco and a Pepsi": after one place the next.
+        let row = edge.start.checked_sub(1).and_then(|i| self.chart.tokens.get(i)).is_some_and(|t| t.punct() == Some(','));
+        if let Some(line) = self.filled.filter(|line| (joined || with || row) && self.member_of(np, *line).is_some()) {
             return Some(line);
         }
         // "A chalupa.", right after a box that may hold one.

@@ -54,7 +54,8 @@ impl Resolver<'_, '_> {
         let names: Vec<Name> = fit().filter_map(|c| self.chart.name(c.name)).collect();
         // What is there, or was just spoken of, is meant by itself.
         let known = |n: &Name| self.ledger.holds(n) || self.spoken_of().any(|s| s == n);
-        if whole && fit().all(|c| c.score < 0.93) && names.iter().all(|n| called(n) && !known(n)) { names } else { vec![] }
+        let apart = names.iter().any(known) && !names.iter().all(known);
+        if whole && fit().all(|c| c.score < 0.93) && names.iter().all(called) && !apart { names } else { vec![] }
     }
 
     /// Whether the speaker is somebody who orders things.
@@ -128,7 +129,11 @@ impl Resolver<'_, '_> {
                     None => self.hole(mask, open, rest),
                 }
             }
-            Slot::Hole => self.hole(mask, open, rest),
+            // "Two more of those and a Pepsi": those are what was told, not what comes.
+            Slot::Hole => {
+                let points = self.spoken_of().next().is_some() && (edge.start..edge.end).any(|i| self.chart.is_word("plural_pronoun", i));
+                self.hole(mask, open, if points { &[] } else { rest })
+            }
         }
     }
 
@@ -390,7 +395,8 @@ impl Resolver<'_, '_> {
         let k = self.chart.knowledge;
         let fits = |n: &&Name| self.ledger.kind_of(k, n).as_ref() == Some(kind) && k.mask(n) & mask != 0;
         let before = self.context.said_before.iter().rev().flat_map(|a| &a.args).filter_map(|t| if let Term::Str(s) = t { Some(s) } else { None });
-        let told: Vec<&Name> = self.spoken_of().filter(fits).collect();
+        let here: Vec<&Name> = self.topic.iter().filter(fits).collect();
+        let told: Vec<&Name> = if here.is_empty() { self.spoken_of().filter(fits).collect() } else { here };
         let told = if told.is_empty() { before.filter(fits).collect() } else { told };
         let one = *told.first()?;
         told.iter().all(|n| *n == one).then(|| one.clone())
