@@ -355,6 +355,9 @@ impl Embedded {
         let aside = |i: usize| !(part_from..part_to).contains(&i) && tokens.get(i).is_some_and(|t| has("other_time", t) && !uncovered(&t));
         let half_meant = |i: usize| tokens.get(i).is_some_and(|t| t.kind == Kind::Word && has("half_meant", t)) && !until(i) && !aside(i);
         let hinted = || !act.args.is_empty() && (from..to).any(half_meant);
+        // "We're out of lettuce. Just kidding", but not "no joke".
+        let meant = |i: usize| i.checked_sub(1).is_some_and(|b| tokens.get(b).is_some_and(|t| has("negation", t)));
+        let unmeant = || (0..tokens.len()).any(|i| tokens.get(i).is_some_and(|t| t.kind == Kind::Word && has("unmeant", t)) && !meant(i));
         // "Yesterday I had a pizza", but not "the same pizza as yesterday".
         let part = || tokens.get(part_from..part_to).into_iter().flatten();
         let passes = |i: usize| tokens.get(i).is_some_and(|t| has("other_before", t)) && tokens.get(i + 1).is_some_and(|t| has("time_unit", t));
@@ -369,7 +372,7 @@ impl Embedded {
             vague: part().any(|t| has("pronoun", t)) && !part().any(|t| has("plural_pronoun", t)) && self.is_one_of_several(act, chart, context),
             carries: others || !context.last_actions.is_empty() || inside().filter(matters).any(carries) || number,
             denied: denied(part_from..part_to),
-            doubted: asks && !request || hinted() || denied(from..to),
+            doubted: asks && !request || hinted() || denied(from..to) || unmeant(),
             uncovered: inside().any(|t| uncovered(&t)),
         }
     }

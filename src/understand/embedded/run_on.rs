@@ -60,7 +60,7 @@ impl Embedded {
 
     /// Whether a costly act was heard beside words that deny, ask, only half mean something or tell what others say.
     fn speaks_against(&self, tokens: &[Token], context: &Context, heard: &Heard) -> bool {
-        let unsure = |t: &Token| t.kind == Kind::Word && ["denies", "half_meant", "of_others"].iter().any(|kind| self.model.phrase.has(kind, t.id));
+        let unsure = |t: &Token| t.kind == Kind::Word && ["denies", "half_meant", "of_others", "unmeant"].iter().any(|kind| self.model.phrase.has(kind, t.id));
         let against = |t: &Token| unsure(t) || t.punct() == Some('?');
         heard.predicates.iter().any(|act| self.is_costly(act, context)) && tokens.iter().any(against)
     }

@@ -7,7 +7,7 @@ use crate::link::Candidate;
 use crate::term::Term;
 use crate::understand::embedded::grammar::Fill;
 use crate::understand::embedded::phrase::{Article, Head};
-use crate::understand::embedded::text::Kind;
+use crate::understand::embedded::text::{Kind, Token};
 
 impl Chart<'_> {
     /// What fills a slot at a token.
@@ -130,7 +130,7 @@ impl Chart<'_> {
         while let Some(t) = self.tokens.get(end) {
             let mark = !matches!(t.kind, Kind::Word | Kind::Number { money: false, .. });
             let no_start = || self.model.phrase.has("no_free_start", t.id) || (strict && self.hedges(start));
-            if end > start && self.goes_on(end) {
+            if end > start && self.goes_on(start, end) {
                 end += 1;
                 continue;
             }
@@ -173,14 +173,18 @@ impl Chart<'_> {
         out
     }
 
-    /// Whether a name goes on behind an "and" to the kind in which it ends: "the Steak and Egg Burrito".
-    fn goes_on(&self, at: usize) -> bool {
-        let list = |i: usize| self.tokens.get(i).is_some_and(|t| self.model.phrase.has("list", t.id));
-        let word = |i: usize| {
-            self.tokens.get(i).is_some_and(|t| t.kind == Kind::Word && !["definite", "indefinite", "list"].iter().any(|k| self.model.phrase.has(k, t.id)))
-        };
+    /// Whether a name goes on behind an "and" to the kind in which it ends: "the Steak and Egg Burrito", where nothing in it is a thing itself.
+    fn goes_on(&self, from: usize, at: usize) -> bool {
+        let is = |kind: &str, t: &Token| self.model.phrase.has(kind, t.id);
+        let counts = |t: &Token| self.model.numbers.units.contains_key(&t.id);
+        let word = |t: &Token| t.kind == Kind::Word && !counts(t) && !["definite", "indefinite", "list"].iter().any(|k| is(k, t));
+        let words = |range: std::ops::Range<usize>| self.tokens.get(range).is_some_and(|all| all.iter().all(word));
         let ends = |i: usize| self.tokens.get(i).is_none_or(|t| t.punct().is_some());
-        list(at) && (at + 2..at + 4).any(|kind| (at + 1..=kind).all(word) && self.is_kind_word(kind) && ends(kind + 1))
+        let items = self.model.lines.as_ref().map_or(0, |l| l.items);
+        let thing = |e: &NameEdge| e.said == e.end - e.start && e.candidates.first().is_some_and(|c| c.score >= 0.93 && self.mask(c.name) & items != 0);
+        let things = |to: usize| self.names.iter().any(|e| from <= e.start && e.end <= to && thing(e));
+        let ending = |kind: usize| words(at + 1..kind + 1) && self.is_kind_word(kind) && ends(kind + 1) && !things(kind + 1);
+        self.tokens.get(at).is_some_and(|t| is("list", t)) && !self.is_kind_word(at - 1) && (at + 2..at + 4).any(ending)
     }
 
     /// Whether a word of no weight stands before a number ("um three …", "like six …"): no name begins there.
