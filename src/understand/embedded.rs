@@ -319,8 +319,7 @@ impl Understand for Embedded {
             self.with_readings(text, (tokens, cut), context, grammar, gated).unwrap_or_else(|settled| settled)
         };
         let at_once = hear(&tokens);
-        let apart = self.heard_apart(&tokens, context, &at_once, hear);
-        apart.or_else(|| self.heard_alone(&tokens, context, &at_once, hear)).unwrap_or(at_once)
+        self.heard_otherwise(&tokens, context, &at_once, hear).unwrap_or(at_once)
     }
 
     fn gate(&self, text: &str, context: &Context, heard: Heard) -> Heard {

@@ -107,9 +107,12 @@ impl Embedded {
             }
         }
         // "That's all, my feet are killing me": who says so in a clause of its own has said it, whatever the rest is about.
-        if heard.unsure.is_empty() && !heard.asks_back() && heard.predicates.iter().all(quiet) && !context.view.lines().is_empty() {
-            let said = judged.first().and_then(|(e, _)| self.own_clause(&e.of.heard, chart, context));
-            (heard.predicates, heard.words) = said.map_or((heard.predicates, heard.words), |(act, words)| (vec![act], vec![words]));
+        if !heard.asks_back()
+            && heard.predicates.iter().all(quiet)
+            && !context.view.lines().is_empty()
+            && let Some((act, words)) = judged.first().and_then(|(e, _)| self.own_clause(&e.of.heard, chart, context))
+        {
+            (heard.predicates, heard.words) = (vec![act], vec![words]);
         }
         if heard.predicates.iter().any(|a| *a.name == *IRRELEVANT) && self.is_gibberish(chart.tokens) {
             heard.predicates.clear();
@@ -136,8 +139,11 @@ impl Embedded {
     fn own_clause(&self, heard: &Heard, chart: &Chart<'_>, context: &Context) -> Option<(Atom, Vec<Range<usize>>)> {
         let own = |words: &[Range<usize>], t: &Token| words.iter().any(|w| w.start <= t.range.start && t.range.end <= w.end);
         let whole = |words: &[Range<usize>]| {
-            let clauses = chart.tokens.split(|t| t.punct().is_some()).map(|c| c.iter().filter(|t| !self.model.fillers.contains(&t.id)));
-            clauses.into_iter().any(|mut c| c.clone().next().is_some() && c.all(|t| own(words, t)))
+            let mut clauses = chart.tokens.split(|t| t.punct().is_some());
+            clauses.any(|clause| {
+                let mut said = clause.iter().filter(|t| !self.model.fillers.contains(&t.id)).peekable();
+                said.peek().is_some() && said.all(|t| own(words, t))
+            })
         };
         let closes = |act: &Atom| act.args.is_empty() && !quiet(act) && !ANSWERS.contains(&&*act.name) && !self.is_costly(act, context);
         heard.predicates.iter().zip(&heard.words).find(|(act, words)| closes(act) && whole(words)).map(|(act, words)| (act.clone(), words.clone()))
@@ -178,18 +184,9 @@ impl Embedded {
         let done = acts.iter().zip(&verdicts).filter(|((act, _), verdict)| **verdict == Verdict::Do && self.is_of_lines(act));
         let done: Vec<(Atom, Vec<Range<usize>>)> = done.map(|(act, _)| act.clone()).collect();
         // "Pintos and cheese and a water": who orders the one orders the other.
-        let only_lists = |from: usize, to: usize| {
-            let mut between = chart.tokens.iter().filter(|t| from <= t.range.start && t.range.end <= to);
-            from <= to && between.all(|t| t.punct() == Some(',') || self.model.phrase.has("list", t.id))
-        };
         let adds = |act: &Atom| self.model.lines.as_ref().is_some_and(|l| *l.config.add == *act.name);
         let listed = |act: &Atom, words: &[Range<usize>]| {
-            let joins = |(_, other): &&(Atom, Vec<Range<usize>>)| {
-                let ends = |of: &[Range<usize>]| (of.first().map_or(0, |w| w.start), of.last().map_or(0, |w| w.end));
-                let ((a, b), (c, d)) = (ends(other), ends(words));
-                only_lists(b, c) || only_lists(d, a)
-            };
-            adds(act) && !self.is_strange(act) && done.iter().filter(|(other, _)| adds(other)).any(|o| joins(&o))
+            adds(act) && !self.is_strange(act) && done.iter().any(|(other, of)| adds(other) && self.are_listed(chart.tokens, of, words))
         };
         let mut kept = vec![];
         for ((act, words), verdict) in acts.into_iter().zip(verdicts) {
@@ -206,6 +203,16 @@ impl Embedded {
             kept.retain(|k| ![IRRELEVANT, "unclear"].contains(&&*k.0.name));
         }
         (heard.predicates, heard.words) = kept.into_iter().unzip();
+    }
+
+    /// Whether nothing but commas and joining words stands between two stretches.
+    fn are_listed(&self, tokens: &[Token], one: &[Range<usize>], other: &[Range<usize>]) -> bool {
+        let only_lists = |before: &[Range<usize>], after: &[Range<usize>]| {
+            let (from, to) = (before.last().map_or(0, |w| w.end), after.first().map_or(0, |w| w.start));
+            let mut between = tokens.iter().filter(|t| from <= t.range.start && t.range.end <= to);
+            from <= to && between.all(|t| t.punct() == Some(',') || self.model.phrase.has("list", t.id))
+        };
+        only_lists(one, other) || only_lists(other, one)
     }
 
     /// `whole` is how likely all of the reading is meant, done or asked back.
@@ -255,8 +262,7 @@ impl Embedded {
 
     /// Whether a mistake costs much. Who asks for things and has none yet loses nothing by what is about nothing: leaving, beginning again.
     pub(super) fn is_costly(&self, act: &Atom, context: &Context) -> bool {
-        let asks_for = |lines: &super::model::LineModel| self.model.forms.contains_key(&(context.role.clone(), lines.config.add.as_str().into(), 2));
-        let nothing_there = act.args.is_empty() && context.view.lines().is_empty() && self.model.lines.as_ref().is_some_and(asks_for);
+        let nothing_there = act.args.is_empty() && context.view.lines().is_empty() && self.model.orders(&context.role);
         !nothing_there && self.model.ontology.is_costly(&context.role, act)
     }
 
@@ -314,16 +320,15 @@ impl Embedded {
     /// Looks at the clauses that the words stand in.
     pub(super) fn clause(&self, act: &Atom, chart: &Chart<'_>, words: &[Range<usize>], context: &Context, heard: &Heard) -> Clause {
         let tokens = chart.tokens;
-        let stops = |t: &Token| matches!(t.punct(), Some('.' | '?' | '!' | ';'));
         let own = |t: &Token| words.iter().any(|w| w.start < t.range.end && t.range.start < w.end);
         let first_own = tokens.iter().position(own).unwrap_or(0);
-        let from = tokens.get(..first_own).and_then(|b| b.iter().rposition(stops)).map_or(0, |s| s + 1);
+        let from = tokens.get(..first_own).and_then(|b| b.iter().rposition(Token::ends_sentence)).map_or(0, |s| s + 1);
         let last = tokens.iter().rposition(own).unwrap_or(0);
         let has = |kind: &str, t: &Token| self.model.phrase.has(kind, t.id);
         // "The chalupa is 4.59 now, did I tell you that?": what is asked behind a comma is asked by itself.
         let is = |kind: &str, at: usize| tokens.get(at).is_some_and(|t| has(kind, t));
         let turns = |at: usize| tokens.get(at).is_some_and(|t| t.punct() == Some(',')) && is("verb", at + 1) && (is("subject", at + 2) || is("object", at + 2));
-        let ends = |at: usize| tokens.get(at).is_some_and(stops) || turns(at);
+        let ends = |at: usize| tokens.get(at).is_some_and(Token::ends_sentence) || turns(at);
         let to = (last..tokens.len()).find(|at| ends(*at)).unwrap_or(tokens.len());
         let inside = || tokens.get(from..to).into_iter().flatten().filter(|t| t.kind == Kind::Word);
         let matters = |t: &&Token| !self.model.fillers.contains(&t.id);

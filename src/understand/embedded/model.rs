@@ -196,6 +196,12 @@ pub struct Model {
 }
 
 impl Model {
+    /// Whether a role is one of those who order things.
+    pub fn orders(&self, role: &Name) -> bool {
+        let form = |lines: &LineModel| (role.clone(), lines.config.add.as_str().into(), 2);
+        self.lines.as_ref().is_some_and(|lines| self.forms.contains_key(&form(lines)))
+    }
+
     /// Whether the values of a sort say something by themselves, as sizes and kinds do; yes and no do not.
     pub fn tells(&self, sort: u16) -> bool {
         let attribute = self.lines.as_ref().is_some_and(|l| l.attributes.contains_key(&sort));

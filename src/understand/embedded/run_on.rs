@@ -11,39 +11,37 @@ const ENOUGH: f64 = 0.5;
 const PLACES: usize = 4;
 
 impl Embedded {
-    /// What is heard where the words at once lead to nothing or to a question, and a sentence may begin among them: "two tacos without
-    /// lettuce they won't touch it".
-    pub(super) fn heard_apart(&self, tokens: &[Token], context: &Context, at_once: &Heard, hear: impl Fn(&[Token]) -> Heard) -> Option<Heard> {
+    /// What is heard otherwise where the words at once lead to nothing or to a question.
+    pub(super) fn heard_otherwise(&self, tokens: &[Token], context: &Context, at_once: &Heard, hear: impl Fn(&[Token]) -> Heard) -> Option<Heard> {
         if !context.asked.is_empty() || !at_once.unsure.is_empty() || is_clear(at_once) {
             return None;
         }
-        let mut places: Vec<usize> = (1..tokens.len()).filter(|at| self.begins(tokens, *at)).collect();
-        places.truncate(PLACES);
-        let all = (places.len() > 1).then(|| places.clone());
-        let each = places.iter().map(|at| vec![*at]);
         let still = |heard: &Heard| at_once.predicates.iter().all(|a| quiet(a) || heard.predicates.contains(a));
         let enough = |heard: &Heard| is_clear(heard) && heard.confidence >= ENOUGH && still(heard) && !self.speaks_against(tokens, context, heard);
-        all.into_iter().chain(each).map(|at| hear(&ended(tokens, &at))).find(enough)
+        self.apart(tokens).map(|words| hear(&words)).find(enough).or_else(|| self.heard_alone(tokens, context, hear).filter(enough))
+    }
+
+    /// The words with full stops where a sentence may begin among them: "two tacos without lettuce they won't touch it".
+    fn apart(&self, tokens: &[Token]) -> impl Iterator<Item = Vec<Token>> {
+        let places: Vec<usize> = (1..tokens.len()).filter(|at| self.begins(tokens, *at)).take(PLACES).collect();
+        let all = (places.len() > 1).then(|| places.clone());
+        let each = places.into_iter().map(|at| vec![at]);
+        all.into_iter().chain(each).map(|at| ended(tokens, &at))
     }
 
     /// What one sentence says by itself where the others name nothing and come to nothing: "my wallet's at home. Cancel the whole order".
-    pub(super) fn heard_alone(&self, tokens: &[Token], context: &Context, at_once: &Heard, hear: impl Fn(&[Token]) -> Heard) -> Option<Heard> {
-        if !context.asked.is_empty() || !at_once.unsure.is_empty() || is_clear(at_once) {
-            return None;
-        }
-        let ends = |t: &Token| matches!(t.punct(), Some('.' | '!' | '?' | ';'));
-        let parts: Vec<&[Token]> = tokens.split_inclusive(ends).filter(|part| part.iter().any(|t| t.punct().is_none())).collect();
+    fn heard_alone(&self, tokens: &[Token], context: &Context, hear: impl Fn(&[Token]) -> Heard) -> Option<Heard> {
+        let parts = tokens.split_inclusive(Token::ends_sentence).filter(|part| part.iter().any(|t| t.punct().is_none()));
         let names = |part: &[Token]| part.iter().any(|t| t.kind == Kind::Word && self.knowledge.names.knows(t.id) && !self.is_common(t, context));
-        if !(2..=PLACES).contains(&parts.len()) {
+        let parts: Vec<(&[Token], bool)> = parts.map(|part| (part, names(part))).collect();
+        if !(2..=PLACES).contains(&parts.len()) || parts.iter().filter(|part| part.1).count() > 1 {
             return None;
         }
-        let heard: Vec<(&[Token], Heard)> = parts.into_iter().map(|part| (part, hear(part))).collect();
-        let (mut clear, others): (Vec<_>, Vec<_>) = heard.into_iter().partition(|(_, heard)| is_clear(heard));
-        let says_nothing =
-            |(part, heard): &(&[Token], Heard)| !names(part) && heard.unsure.is_empty() && heard.asks.is_empty() && heard.predicates.iter().all(quiet);
-        let one = (clear.len() == 1 && others.iter().all(says_nothing)).then(|| clear.pop()).flatten()?.1;
-        let still = at_once.predicates.iter().all(|a| quiet(a) || one.predicates.contains(a));
-        (one.confidence >= ENOUGH && still && !self.speaks_against(tokens, context, &one)).then_some(one)
+        let heard = parts.into_iter().map(|(part, names)| (names, hear(part)));
+        let (mut clear, others): (Vec<_>, Vec<_>) = heard.partition(|(_, heard)| is_clear(heard));
+        let says_nothing = |(names, heard): &(bool, Heard)| !names && heard.unsure.is_empty() && heard.asks.is_empty() && heard.predicates.iter().all(quiet);
+        let (_, one) = clear.pop()?;
+        (clear.is_empty() && others.iter().all(says_nothing)).then_some(one)
     }
 
     /// Whether a sentence may begin with a word: its subject, a verb before it, or a word that begins anew; and the words before it can end.

@@ -52,6 +52,11 @@ impl Token {
         self.alts.iter().find(|(w, _)| *w == word).map(|a| a.1)
     }
 
+    /// Whether it is a mark that ends a sentence.
+    pub fn ends_sentence(&self) -> bool {
+        matches!(self.punct(), Some('.' | '?' | '!' | ';'))
+    }
+
     /// The words it may be, with closeness.
     pub fn readings(&self) -> impl Iterator<Item = (u32, f32)> + '_ {
         (self.id != UNKNOWN).then_some((self.id, 1.0)).into_iter().chain(self.alts.iter().copied())

@@ -49,19 +49,13 @@ impl Resolver<'_, '_> {
             Some(n) => usize::try_from(n).is_ok_and(|n| n == fit().count()),
             None if np.which == Which::Both => fit().count() == 2,
             // "No freezes": who orders nothing speaks of them all.
-            None => np.which == Which::All || np.article == Article::Definite || np.article == Article::None && !self.orders(),
+            None => np.which == Which::All || np.article == Article::Definite || np.article == Article::None && !self.chart.model.orders(&self.context.role),
         };
         let names: Vec<Name> = fit().filter_map(|c| self.chart.name(c.name)).collect();
         // What is there, or was just spoken of, is meant by itself.
         let known = |n: &Name| self.ledger.holds(n) || self.spoken_of().any(|s| s == n);
         let apart = names.iter().any(known) && !names.iter().all(known);
         if whole && fit().all(|c| c.score < 0.93) && names.iter().all(called) && !apart { names } else { vec![] }
-    }
-
-    /// Whether the speaker is somebody who orders things.
-    fn orders(&self) -> bool {
-        let add = self.chart.model.lines.as_ref().map(|l| (self.context.role.clone(), l.config.add.as_str().into(), 2));
-        add.is_some_and(|form| self.chart.model.forms.contains_key(&form))
     }
 
     /// For each argument of a template the sort bits and whether its sort takes new names.
