@@ -4,6 +4,7 @@
 //! far a reading and each of its acts can be trusted is fitted, see [`super::learned::trust`]. An act whose mistake costs much
 //! (`cost: high` in the ontology) needs besides that nothing in its clause speaks against it: no denial, no question, no other time.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::chart::{Chart, NameEdge};
@@ -44,7 +45,11 @@ const DROPPED: f32 = 0.3;
 const BARELY: f32 = 0.003;
 
 /// What answers a question of the engine's.
-const ANSWERS: [&str; 2] = ["affirm", "deny"];
+const ANSWERS: [&str; 2] = [AFFIRM, "deny"];
+/// What lets the engine do what it asked about.
+const AFFIRM: &str = "affirm";
+/// From which likelihood to the second voice on words that no pattern knows answer with yes.
+const ANSWERED: f32 = 0.9;
 
 /// What a clause makes of a costly act that it speaks against.
 fn against(clause: Clause) -> Option<Verdict> {
@@ -90,7 +95,9 @@ impl Embedded {
             return heard;
         }
         let before = heard.predicates.len();
-        self.sift(&mut heard, |act, clause| self.verdict(act, clause, evidence, *trusted, context), context, chart);
+        let agreed = !evidence.of.learned || self.agrees(&readings, &voice, chart);
+        let verdict = |act: &Atom, clause| if *act.name == *AFFIRM && !agreed { Verdict::Drop } else { self.verdict(act, clause, evidence, *trusted, context) };
+        self.sift(&mut heard, verdict, context, chart);
         // "A taco, please": which of several is a better question than whether to suggest any.
         let tie = judged.first().map(|(e, _)| &e.of.heard).filter(|h| h.predicates.is_empty() && !h.unsure.is_empty());
         if let Some(tie) = tie.filter(|_| heard.predicates.is_empty() && !heard.asks.is_empty()) {
@@ -147,6 +154,13 @@ impl Embedded {
         };
         let closes = |act: &Atom| act.args.is_empty() && !quiet(act) && !ANSWERS.contains(&&*act.name) && !self.is_costly(act, context);
         heard.predicates.iter().zip(&heard.words).find(|(act, words)| closes(act) && whole(words)).map(|(act, words)| (act.clone(), words.clone()))
+    }
+
+    /// Whether words that no pattern takes for a yes are one: who only hesitates, or says what means nothing, has agreed to nothing.
+    fn agrees(&self, readings: &[Candidate], voice: &BTreeMap<String, f32>, chart: &Chart<'_>) -> bool {
+        let says = |t: &Token| t.kind == Kind::Word && t.id != UNKNOWN && !self.model.fillers.contains(&t.id);
+        let idle = readings.iter().any(|r| !r.learned && r.heard.predicates.is_empty() && r.heard.uncovered.is_empty());
+        !idle && chart.tokens.iter().any(says) && voice.get(AFFIRM).is_none_or(|p| *p >= ANSWERED)
     }
 
     /// Whether most words that say something are known to nobody: whether they are beside the point cannot be told then.
