@@ -75,7 +75,7 @@ impl Domain {
         Some(Adviser::new(program, advise))
     }
 
-    /// The embedded translator with what it learned; a domain without a lexicon has none.
+    /// The embedded translator with what it learned; a domain with neither a lexicon nor labelled utterances has none.
     pub fn embedded(&self) -> Result<Option<Embedded>, Vec<Diagnostic>> {
         let Some(translator) = self.patterns()? else { return Ok(None) };
         let name = &self.ontology.domain;
@@ -90,7 +90,10 @@ impl Domain {
     pub fn patterns(&self) -> Result<Option<Embedded>, Vec<Diagnostic>> {
         let source = |path: String| self.files.read(&path).map(|text| Source::new(&path, &text));
         let name = &self.ontology.domain;
-        let (Some(english), Some(lexicon)) = (source("kb/core/english.yaml".to_owned()), source(format!("kb/{name}/lexicon.yaml"))) else { return Ok(None) };
+        // Who has labelled utterances needs no lexicon beside them.
+        let path = format!("kb/{name}/lexicon.yaml");
+        let none = || self.files.read(&examples_file(name)).map(|_| Source::new(&path, "patterns: {}"));
+        let (Some(english), Some(lexicon)) = (source("kb/core/english.yaml".to_owned()), source(path.clone()).or_else(none)) else { return Ok(None) };
         let synonyms = source(format!("kb/{name}/synonyms.yaml")).unwrap_or_else(|| Source::new("synonyms.yaml", ""));
         Embedded::load(&self.ontology, &DomainFiles { english, lexicon, synonyms }, self.facts.iter()).map(Some)
     }

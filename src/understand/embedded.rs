@@ -315,7 +315,7 @@ impl Understand for Embedded {
         }
         let (tokens, cut) = self.tokens(text);
         let hear = |tokens: &[Token]| {
-            let gated = |chart: &Chart<'_>, readings| self.gated(text, context, chart, readings);
+            let gated = |chart: &Chart<'_>, readings, voice: &BTreeMap<String, f32>| self.gated(context, chart, readings, voice);
             self.with_readings(text, (tokens, cut), context, grammar, gated).unwrap_or_else(|settled| settled)
         };
         let at_once = hear(&tokens);
@@ -328,14 +328,14 @@ impl Understand for Embedded {
 }
 
 impl Embedded {
-    /// Calls with the chart of an utterance and what was read of it; what the patterns settle is not judged any more.
+    /// Calls with the chart of an utterance, both readings and what the second voice says; what the patterns settle is not judged any more.
     fn with_readings<T>(
         &self,
         text: &str,
         (tokens, cut): (&[Token], Option<usize>),
         context: &Context,
         grammar: &RoleGrammar,
-        f: impl FnOnce(&Chart<'_>, Vec<Candidate>) -> T,
+        f: impl FnOnce(&Chart<'_>, Vec<Candidate>, &BTreeMap<String, f32>) -> T,
     ) -> Result<T, Heard> {
         let extra = self.extra(context);
         let mut chart = self.chart(tokens, &extra, context, grammar);
@@ -346,11 +346,12 @@ impl Embedded {
         if self.without.contains(&Part::Patterns) {
             heard = Heard { confidence: 0.1, by: "embedded", ..Heard::default() };
         }
-        let readings = self.candidates(text, context, grammar, &chart, heard);
-        Ok(f(&chart, readings))
+        let voice = self.voice(text, context, &chart);
+        let readings = self.candidates(text, context, grammar, &chart, heard, &voice);
+        Ok(f(&chart, readings, &voice))
     }
 
-    /// Calls with the chart of an utterance, both readings and what the second voice says; nothing where patterns settle it.
+    /// The same for an utterance as it is written; nothing where patterns settle it.
     pub(in crate::understand::embedded) fn read_twice<T>(
         &self,
         text: &str,
@@ -359,7 +360,7 @@ impl Embedded {
     ) -> Option<T> {
         let grammar = self.model.roles.get(&context.role)?;
         let (tokens, cut) = self.tokens(text);
-        self.with_readings(text, (&tokens, cut), context, grammar, |chart, readings| f(chart, &readings, &self.voice(text, context, chart))).ok()
+        self.with_readings(text, (&tokens, cut), context, grammar, |chart, readings, voice| f(chart, &readings, voice)).ok()
     }
 
     /// Whether the speaker's vocabulary has a word for what is nothing to it.

@@ -62,11 +62,10 @@ fn against(clause: Clause) -> Option<Verdict> {
 
 impl Embedded {
     /// The reading that can be trusted most, and of it what the words bear out.
-    pub(super) fn gated(&self, text: &str, context: &Context, chart: &Chart<'_>, readings: Vec<Candidate>) -> Heard {
-        let voice = self.voice(text, context, chart);
+    pub(super) fn gated(&self, context: &Context, chart: &Chart<'_>, readings: Vec<Candidate>, voice: &BTreeMap<String, f32>) -> Heard {
         let trust = self.trust(context);
         let judge = |of| {
-            let evidence = Evidence::new(of, &readings, &voice, chart);
+            let evidence = Evidence::new(of, &readings, voice, chart);
             let trusted = trust.map_or(0.0, |t| t.of_reading(&evidence));
             (evidence, trusted)
         };
@@ -95,7 +94,7 @@ impl Embedded {
             return heard;
         }
         let before = heard.predicates.len();
-        let agreed = !evidence.of.learned || self.agrees(&readings, &voice, chart);
+        let agreed = !evidence.of.learned || self.agrees(&readings, voice, chart);
         let verdict = |act: &Atom, clause| if *act.name == *AFFIRM && !agreed { Verdict::Drop } else { self.verdict(act, clause, evidence, *trusted, context) };
         self.sift(&mut heard, verdict, context, chart);
         // "A taco, please": which of several is a better question than whether to suggest any.

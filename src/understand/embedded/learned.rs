@@ -32,7 +32,11 @@ use crate::understand::Context;
 /// From which probability on something is taken to be said beside the mentions.
 const TAKEN: f32 = 0.5;
 /// The same where nothing else is.
-const SILENT: f32 = 0.35;
+const SILENT: f32 = 0.2;
+/// From which probability on the second voice is sure of a kind of act.
+const HEARD: f32 = 0.9;
+/// From which probability on a mention may be what it is sure of.
+const RECALLED: f32 = 0.1;
 
 /// The learned model of a domain.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -84,13 +88,35 @@ pub struct Guess {
     pub taken: Vec<usize>,
 }
 
+impl Guess {
+    /// Gives a mention another label.
+    fn mean(&mut self, mention: usize, label: usize) {
+        if let Some(slot) = self.best.get_mut(mention) {
+            *slot = label;
+        }
+    }
+}
+
+/// The first of the likeliest.
+fn likeliest(chances: impl Iterator<Item = (usize, f32)>) -> Option<(usize, f32)> {
+    chances.max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)))
+}
+
+/// What two voices come to together: the mean of what speaks for and against.
+fn between(one: f32, other: f32) -> f32 {
+    let product = |a: f32, b: f32| (a.clamp(1e-4, 1.0) * b.clamp(1e-4, 1.0)).sqrt();
+    let (holds, fails) = (product(one, other), product(1.0 - one, 1.0 - other));
+    holds / (holds + fails)
+}
+
 impl RoleModel {
     fn label(&self, at: usize) -> &str {
         self.labels.get(at).map_or("", |l| l)
     }
 
-    /// Labels the mentions from left to right, then the whole.
-    pub fn guess(&self, chart: &Chart<'_>, mentions: &[Mention], context: &Context, patterns: &Patterns) -> Guess {
+    /// Labels the mentions from left to right, then the whole. What the second voice is sure of is looked for once more among what the
+    /// labels take to mean nothing.
+    pub fn guess(&self, chart: &Chart<'_>, mentions: &[Mention], context: &Context, patterns: &Patterns, voice: &BTreeMap<String, f32>) -> Guess {
         let view = UtteranceView::new(chart, mentions, context);
         let mut out = Guess::default();
         let mut before = "_".to_owned();
@@ -102,7 +128,7 @@ impl RoleModel {
                     *c *= 1e-4;
                 }
             }
-            let best = chances.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1).then(b.0.cmp(&a.0))).map_or(0, |x| x.0);
+            let best = likeliest(chances.iter().copied().enumerate()).map_or(0, |x| x.0);
             self.label(best).clone_into(&mut before);
             said.push(before.clone());
             out.best.push(best);
@@ -110,26 +136,50 @@ impl RoleModel {
         }
         out.acts = self.act.read(&view.whole(&said), self.acts.len(), Choice::Any);
         out.taken = out.acts.iter().enumerate().filter(|(_, p)| **p > TAKEN).map(|x| x.0).collect();
+        for (kind, _) in voice.iter().filter(|(_, p)| **p >= HEARD) {
+            self.recall(kind, &mut out);
+        }
         // Something was said: if nothing is likely, the likeliest is taken, and the confidence tells how unsure that is.
-        let quiet = |l: usize| matches!(self.label(l), labels::NONE | labels::HOST | labels::WITH);
-        if out.taken.is_empty() && out.best.iter().all(|b| quiet(*b)) {
-            let act = out.acts.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1).then(b.0.cmp(&a.0))).map(|(a, p)| (a, *p));
-            let of = |(m, chances): (usize, &Vec<f32>)| {
-                let top = chances.iter().enumerate().filter(|(l, _)| !quiet(*l)).max_by(|a, b| a.1.total_cmp(b.1).then(b.0.cmp(&a.0)))?;
-                Some((m, top.0, *top.1))
+        if self.is_silent(&out) {
+            let of = |(a, p): (usize, &f32)| {
+                let heard = self.acts.get(a).and_then(|l| voice.get(l));
+                (a, heard.map_or(*p, |v| between(*p, *v)))
             };
-            let mention = out.chances.iter().enumerate().filter_map(of).max_by(|a, b| a.2.total_cmp(&b.2).then(b.0.cmp(&a.0)));
-            match (act, mention) {
-                (a, Some((m, l, p))) if p > SILENT && a.is_none_or(|a| a.1 < p) => {
-                    if let Some(slot) = out.best.get_mut(m) {
-                        *slot = l;
-                    }
-                }
+            let act = likeliest(out.acts.iter().enumerate().map(of));
+            match (act, self.likeliest_mention(&out, |_| true)) {
+                (a, Some((m, l, p))) if p > SILENT && a.is_none_or(|a| a.1 < p) => out.mean(m, l),
                 (Some((a, p)), _) if p > SILENT => out.taken.push(a),
                 _ => {}
             }
         }
         out
+    }
+
+    fn is_quiet(&self, label: usize) -> bool {
+        matches!(self.label(label), labels::NONE | labels::HOST | labels::WITH)
+    }
+
+    fn is_silent(&self, guess: &Guess) -> bool {
+        guess.taken.is_empty() && guess.best.iter().all(|b| self.is_quiet(*b))
+    }
+
+    /// The mention that is likeliest to be something said of a sort, though it is taken to mean nothing, with its label.
+    fn likeliest_mention(&self, guess: &Guess, of: impl Fn(&str) -> bool) -> Option<(usize, usize, f32)> {
+        let idle = guess.chances.iter().enumerate().filter(|(m, _)| guess.best.get(*m).is_some_and(|b| self.is_quiet(*b)));
+        let top = idle.filter_map(|(m, chances)| {
+            let (l, p) = likeliest(chances.iter().copied().enumerate().filter(|(l, _)| !self.is_quiet(*l)))?;
+            of(self.label(l)).then_some((m, l, p))
+        });
+        top.max_by(|a, b| a.2.total_cmp(&b.2).then(b.0.cmp(&a.0)))
+    }
+
+    /// Takes what is of a kind and may be said, where nothing else of the kind is.
+    fn recall(&self, kind: &str, guess: &mut Guess) {
+        let is = |label: &str| label.split("; ").any(|l| l.split('(').next() == Some(kind));
+        let said = guess.best.iter().any(|b| is(self.label(*b))) || guess.taken.iter().any(|a| self.acts.get(*a).is_some_and(|l| is(l)));
+        if let Some((m, l, _)) = self.likeliest_mention(guess, is).filter(|(.., p)| !said && *p >= RECALLED) {
+            guess.mean(m, l);
+        }
     }
 
     /// How likely each kind of act is, to the second voice: from the words with their names masked, whatever else was read in them.

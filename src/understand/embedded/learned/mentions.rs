@@ -39,9 +39,14 @@ pub struct Mention {
 impl Mention {
     /// What it may name, likeliest first; nothing where its head is no name.
     pub fn candidates<'c>(&self, chart: &'c Chart<'_>) -> &'c [Candidate] {
+        self.edge(chart).and_then(|e| chart.names.get(e)).map_or(&[], |e| &e.candidates)
+    }
+
+    /// The stretch of the chart that its head is, where that is a name.
+    fn edge(&self, chart: &Chart<'_>) -> Option<usize> {
         match self.np.and_then(|n| chart.phrases.get(n)).map(|np| &np.head) {
-            Some(Head::Name(e)) => chart.names.get(*e).map_or(&[], |e| &e.candidates),
-            _ => &[],
+            Some(Head::Name(e)) => Some(*e),
+            _ => None,
         }
     }
 }
@@ -60,15 +65,37 @@ struct Found {
 
 /// The mentions of an utterance from left to right; `fresh` are stretches that may be new names.
 pub fn mentions(chart: &Chart<'_>, fresh: &[(usize, usize)]) -> Vec<Mention> {
+    widen(chart, choose(chart.tokens.len(), found(chart, fresh)))
+}
+
+/// The mentions where names that were said in part and mean nothing no longer stand before what they hold: "the city centre" is a part of
+/// town where no restaurant of that name is meant. Nothing where there are none.
+pub fn apart(chart: &Chart<'_>, fresh: &[(usize, usize)], said: &[Mention], means_nothing: impl Fn(usize) -> bool) -> Option<Vec<Mention>> {
+    let hides = |m: &Mention| m.edge(chart).filter(|e| hides(chart, *e));
+    let idle: Vec<usize> = said.iter().enumerate().filter(|(i, _)| means_nothing(*i)).filter_map(|(_, m)| hides(m)).collect();
+    let left = || found(chart, fresh).into_iter().filter(|f| f.edge.is_none_or(|e| !idle.contains(&e))).collect();
+    (!idle.is_empty()).then(|| widen(chart, choose(chart.tokens.len(), left())))
+}
+
+/// Whether a name was said in part, and holds a whole one or a value.
+fn hides(chart: &Chart<'_>, at: usize) -> bool {
+    let Some(edge) = chart.names.get(at) else { return false };
+    let within = |start: usize, end: usize| start >= edge.start && end <= edge.end && end - start < edge.end - edge.start;
+    let values = || (edge.start..edge.end).flat_map(|at| chart.values_at.get(at).into_iter().flatten().map(move |v| (at, v)));
+    let value = || values().any(|(at, v)| chart.model.tells(v.1) && within(at, v.0));
+    !edge.is_whole() && (chart.names.iter().any(|e| e.is_whole() && within(e.start, e.end)) || value())
+}
+
+/// Everything that may be mentioned.
+fn found(chart: &Chart<'_>, fresh: &[(usize, usize)]) -> Vec<Found> {
     let mut found = vec![];
     names(chart, &mut found);
     values(chart, &mut found);
     numbers(chart, &mut found);
     references(chart, &mut found);
-    for (start, end) in fresh {
-        found.push(Found { start: *start, end: *end, worth: 1.3 * length(*start, *end), kind: Kind::New, np: None, edge: None });
-    }
-    widen(chart, choose(chart.tokens.len(), found))
+    let new = |(start, end): &(usize, usize)| Found { start: *start, end: *end, worth: 1.3 * length(*start, *end), kind: Kind::New, np: None, edge: None };
+    found.extend(fresh.iter().map(new));
+    found
 }
 
 #[expect(clippy::cast_precision_loss, reason = "spans are short")]
@@ -225,7 +252,7 @@ pub fn fresh(chart: &Chart<'_>, text: &str) -> Vec<(usize, usize)> {
             start += 1;
         }
         let lone = end == start + 1 && (begins(start) || chart.tokens.get(start).is_some_and(|t| t.text.len() < 3));
-        let whole = |e: &&NameEdge| e.candidates.first().is_some_and(|c| c.score >= 0.93) && e.start < end && start < e.end;
+        let whole = |e: &&NameEdge| e.is_whole() && e.start < end && start < e.end;
         let known = chart.names.iter().filter(whole).any(|e| (e.end - e.start) * 2 >= end - start && e.end == end);
         let value = chart.values_at.get(start).into_iter().flatten().any(|v| v.0 == end);
         if end > start && !lone && !known && !value {

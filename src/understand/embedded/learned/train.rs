@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::features::UtteranceView;
-use super::labels::{HOST, NONE, WITH, labels};
-use super::mentions::{fresh, fresh_and_said, mentions};
+use super::labels::{HOST, Labels, NONE, WITH, labels};
+use super::mentions::{Mention, apart, fresh, fresh_and_said, mentions};
 use super::network::learning::{self as network, Progress};
 use super::network::{Network, View};
 use super::trust::{Evidence, Row, Trust, same};
@@ -115,19 +115,32 @@ fn lesson(translator: &Embedded, u: &Utterance) -> Option<Lesson> {
         let unsaid = |a: &&Atom| u.asks.is_empty() || !a.args.is_empty();
         let meant: Vec<Atom> = u.gold.iter().filter(unsaid).chain(&u.asks).cloned().collect();
         let meant: Vec<Atom> = meant.into_iter().map(|a| translator.as_said(chart.tokens, &a).unwrap_or(a)).collect();
-        let said = mentions(chart, &fresh_and_said(chart, &u.text, &meant));
-        let given = labels(chart, &said, &meant, &u.context);
-        let mut read = None;
-        if given.lost == 0 {
-            let view = UtteranceView::new(chart, &said, &u.context);
+        let new = fresh_and_said(chart, &u.text, &meant);
+        let labelled = |said: &[Mention]| labels(chart, said, &meant, &u.context);
+        let shown = |said: &[Mention], given: &Labels| {
+            let view = UtteranceView::new(chart, said, &u.context);
             let mut rows = vec![];
             let mut before = "_".to_owned();
             for (m, label) in given.mentions.iter().enumerate() {
                 rows.push((view.mention(m, &before), label.clone()));
                 before.clone_from(label);
             }
-            read = Some((rows, (view.whole(&given.mentions), given.acts)));
-        }
+            (rows, (view.whole(&given.mentions), given.acts.clone()))
+        };
+        let said = mentions(chart, &new);
+        let given = labelled(&said);
+        let none = |m: usize| given.mentions.get(m).is_some_and(|l| l == NONE);
+        let others = apart(chart, &new, &said, none).map(|others| (labelled(&others), others));
+        // What means nothing stands before what was meant: both are to be learned, that it does and what is behind it.
+        let hidden = others.filter(|(of_others, _)| of_others.lost + of_others.acts.len() < given.lost + given.acts.len());
+        let read = match hidden {
+            Some((of_others, others)) if of_others.lost == 0 => {
+                let (mut rows, whole) = shown(&others, &of_others);
+                rows.extend(shown(&said, &given).0);
+                Some((rows, whole))
+            }
+            _ => (given.lost == 0).then(|| shown(&said, &given)),
+        };
         Lesson { role: u.context.role.clone(), weight: u.weight, voice, read }
     })
 }

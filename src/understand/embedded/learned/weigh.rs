@@ -5,8 +5,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::decode::{Patterns, decode};
-use super::labels::{Labels, labels};
-use super::mentions::{Mention, fresh, fresh_and_said, mentions};
+use super::labels::{Labels, NONE, labels};
+use super::mentions::{Mention, apart, fresh, fresh_and_said, mentions};
 use super::trust::{Candidate, Trust, quiet};
 use super::weights::exp;
 use super::{Learned, RoleModel};
@@ -85,9 +85,10 @@ impl Embedded {
         grammar: &RoleGrammar,
         chart: &Chart<'_>,
         heard: Heard,
+        voice: &BTreeMap<String, f32>,
     ) -> Vec<Candidate> {
         let mut patterns = Candidate { heard, ..Candidate::default() };
-        let second = self.second(text, context, grammar, chart, &mut patterns);
+        let second = self.second(text, context, grammar, (chart, voice), &mut patterns);
         let mut out: Vec<Candidate> = std::iter::once(patterns).chain(second).collect();
         for c in &mut out {
             for act in &mut c.heard.predicates {
@@ -102,7 +103,14 @@ impl Embedded {
         out
     }
 
-    fn second(&self, text: &str, context: &Context, grammar: &RoleGrammar, chart: &Chart<'_>, patterns: &mut Candidate) -> Option<Candidate> {
+    fn second(
+        &self,
+        text: &str,
+        context: &Context,
+        grammar: &RoleGrammar,
+        (chart, voice): (&Chart<'_>, &BTreeMap<String, f32>),
+        patterns: &mut Candidate,
+    ) -> Option<Candidate> {
         let taught = self.learned.as_ref().filter(|_| !self.without.contains(&Part::Learned))?;
         let heard = &patterns.heard;
         // What the engine asked about a name, and code, are no matter of wording; of names that nothing bears little was learned.
@@ -113,8 +121,13 @@ impl Embedded {
             return None;
         }
         let (model, label_patterns) = (taught.model.roles.get(&context.role)?, taught.patterns.get(&context.role)?);
-        let said = mentions(chart, &fresh_and_said(chart, text, &heard.predicates));
-        let guess = model.guess(chart, &said, context, label_patterns);
+        let new = fresh_and_said(chart, text, &heard.predicates);
+        let mut said = mentions(chart, &new);
+        let mut guess = model.guess(chart, &said, context, label_patterns, voice);
+        if let Some(others) = apart(chart, &new, &said, |m| guess.best.get(m).is_some_and(|l| model.label(*l) == NONE)) {
+            guess = model.guess(chart, &others, context, label_patterns, voice);
+            said = others;
+        }
         let given = labels(chart, &said, &heard.predicates, context);
         let (second, lost) = resolve(chart, grammar, label_patterns, model, &said, &guess.best, &guess.taken, context);
         let (ours, theirs) = model.compare(&guess, &given);
