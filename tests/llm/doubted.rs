@@ -3,6 +3,8 @@
 use std::sync::{Arc, LazyLock};
 
 use duologue::domain::{Domain, Files};
+use duologue::eval::nlu::read_cases;
+use duologue::eval::understand::compare;
 use duologue::llm::Api;
 use duologue::term::Atom;
 use duologue::understand::embedded::Embedded;
@@ -88,4 +90,29 @@ fn what_the_words_bear_out_is_done() {
 fn an_act_is_judged_by_itself() {
     let [by_model, _] = heard("a soft taco please", &customer(), &["order(\"Soft Taco\",1)", "order(\"Nachos BellGrande\",20)"]);
     assert_eq!((texts(&by_model.predicates), texts(&by_model.asks)), (vec!["order(\"Soft Taco\",1)".into()], vec!["order(\"Nachos BellGrande\",20)".into()]));
+}
+
+/// Hears nothing, and doubts as the embedded translator does.
+struct Deaf;
+
+impl Understand for Deaf {
+    fn understand(&self, _: &str, _: &Context) -> Heard {
+        Heard::default()
+    }
+
+    fn gate(&self, text: &str, context: &Context, heard: Heard) -> Heard {
+        EAR.gate(text, context, heard)
+    }
+}
+
+/// What is measured is what the hybrid says: the gate counts.
+#[test]
+fn a_measured_hybrid_has_passed_the_gate() {
+    let server = reads(&["order(\"Pepsi\",3)"]);
+    let line = r#"{"id":"1","role":"customer","text":"wobble the frobnicator","gold":["order(\"Pepsi\",3)"]}"#;
+    let cases = read_cases(line.as_bytes(), &ONTOLOGY.view).unwrap();
+    let models = [("double".to_owned(), translator(model(config(&server, Api::OpenAi))))];
+    let reports = compare(&cases, Some(&Deaf), &models, 0.7);
+    let of = |label: &str| reports.iter().find(|r| r.label == label).map(|r| (r.all.exact, r.all.asked));
+    assert_eq!((of("double"), of("hybrid, double")), (Some((1, 0)), Some((0, 1))));
 }
