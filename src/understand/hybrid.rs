@@ -81,14 +81,21 @@ impl HybridUnderstand {
 }
 
 /// A model that found nothing, or names nobody spoke of, does not outweigh what the embedded translator is surer of. Of a name that nothing
-/// bears it is never surer than `below`.
+/// bears it is never surer than `below`; where it read such a one and the model a known one, what the model alone read is to be asked back.
 pub fn weigh(translation: &mut Translation, model: &LlmUnderstand, below: f64, role: &str) {
-    let (Some(_), Some(embedded)) = (&translation.model, &translation.embedded) else { return };
+    let (Some(by_model), Some(embedded)) = (&translation.model, &translation.embedded) else { return };
     let strange = model.strange(&embedded.predicates, role);
     if embedded.confidence.min(if strange { below } else { 1.0 }) <= translation.heard.confidence {
         return;
     }
-    translation.heard = embedded.clone();
+    if !strange || by_model.is_empty() || model.strange(by_model, role) {
+        translation.heard = embedded.clone();
+        return;
+    }
+    let heard = &mut translation.heard;
+    let (both, alone) = std::mem::take(&mut heard.predicates).into_iter().partition(|a| embedded.predicates.contains(a));
+    (heard.predicates, heard.asks) = (both, alone);
+    heard.words.truncate(heard.predicates.len());
 }
 
 /// What counts of a translation: a model's reading is held against the words, what the embedded translator reads has passed its gate.

@@ -13,7 +13,7 @@ use duologue::understand::{Context, Heard, Understand};
 use serde_json::json;
 
 use crate::server::{Act, Server};
-use crate::support::{ONTOLOGY, completion, config, customer, model, texts, translator};
+use crate::support::{Fixed, ONTOLOGY, completion, config, customer, model, texts, translator};
 
 static EAR: LazyLock<Arc<Embedded>> = LazyLock::new(|| {
     let domain = Domain::load(&Files::built_in(), "drive_thru").unwrap();
@@ -90,6 +90,25 @@ fn what_the_words_bear_out_is_done() {
 fn an_act_is_judged_by_itself() {
     let [by_model, _] = heard("a soft taco please", &customer(), &["order(\"Soft Taco\",1)", "order(\"Nachos BellGrande\",20)"]);
     assert_eq!((texts(&by_model.predicates), texts(&by_model.asks)), (vec!["order(\"Soft Taco\",1)".into()], vec!["order(\"Nachos BellGrande\",20)".into()]));
+}
+
+/// "A coke", where nobody sells one: the model knows what is meant, and is asked back instead of being overruled.
+#[test]
+fn a_known_name_of_the_models_is_asked_back_sooner_than_an_unknown_one_is_refused() {
+    let asked = |heard: &Heard| (texts(&heard.predicates), texts(&heard.asks));
+    let pepsi = (vec![], vec!["order(\"Pepsi\",1)".to_owned()]);
+    assert_eq!(heard("a coke", &customer(), &["order(\"Pepsi\",1)"]).each_ref().map(asked), [pepsi.clone(), pepsi.clone()]);
+    let hybrid = |embedded: &'static str, acts: &[&str], text: &str| {
+        let server = reads(acts);
+        HybridUnderstand::new(Arc::new(Fixed(embedded, 0.95)), translator(model(config(&server, Api::OpenAi))), 0.7).understand(text, &customer())
+    };
+    assert_eq!(asked(&hybrid("order(\"Coke\",1)", &["order(\"Pepsi\",1)"], "a coke")), pepsi);
+    // What both read is done; where the model knows no name either, or says nothing, the unknown one is told.
+    let both = hybrid("order(\"Coke\",1);order(\"Cheesy Roll Up\",1)", &["order(\"Pepsi\",1)", "order(\"Cheesy Roll Up\",1)"], "a coke and the usual");
+    assert_eq!(asked(&both), (vec!["order(\"Cheesy Roll Up\",1)".to_owned()], pepsi.1.clone()));
+    for acts in [&["order(said(\"coke\"),1)"][..], &[]] {
+        assert_eq!(texts(&hybrid("order(\"Coke\",1)", acts, "a coke").predicates).len(), 1, "{acts:?}");
+    }
 }
 
 /// Hears nothing, and doubts as the embedded translator does.
