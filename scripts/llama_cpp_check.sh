@@ -12,7 +12,7 @@ mkdir -p "$work"
 if [ -z "${PYTHON:-}" ]; then
     PYTHON="$work/venv/bin/python"
     [ -x "$PYTHON" ] || python3 -m venv "$work/venv"
-    "$PYTHON" -m pip install --quiet "${PACKAGE:-xllamacpp}" gguf
+    "$PYTHON" -m pip install --quiet "${PACKAGE:-xllamacpp==2026.10.11549}" gguf
 fi
 "$PYTHON" scripts/tiny_gguf.py "$work/tiny.gguf"
 port=$("$PYTHON" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')

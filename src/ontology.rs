@@ -16,7 +16,7 @@ use serde::Serialize;
 
 use crate::diag::Origin;
 use crate::term::{Atom, Name, Term};
-use crate::text::is_shown;
+use crate::text::{is_currency, is_shown};
 
 pub use admit::{Admission, Arrived, Refused};
 pub use functions::{CALL_FACTS, FunctionDecl, Parameter, StandIn};
@@ -280,7 +280,8 @@ impl Ontology {
         match (self.sorts.get(sort), term) {
             (Some(Sort::Values(list)), Term::Const(c)) => list.contains(c),
             (Some(Sort::Names(_)), Term::Str(s)) => !s.is_empty() && s.chars().count() <= MAX_NAME && is_shown(s),
-            (Some(Sort::NewName), Term::Str(s)) => !s.trim().is_empty() && s.chars().count() <= MAX_NAME && is_shown(s),
+            // A price is no part of a name.
+            (Some(Sort::NewName), Term::Str(s)) => !s.trim().is_empty() && s.chars().count() <= MAX_NAME && is_shown(s) && !s.contains(is_currency),
             (Some(Sort::Int { min, max, clamp }), Term::Int(n)) => n >= min && (n <= max || *clamp),
             (Some(Sort::Union(parts)), t) => parts.iter().any(|p| self.is_of(t, p)),
             (Some(Sort::Any), _) => true,

@@ -106,6 +106,11 @@ pub fn minutes(word: &str) -> Option<i32> {
 /// Signs of money that a text may hold until it is known which one is configured.
 pub const CURRENCIES: &str = "$\u{a3}\u{20ac}\u{a5}\u{a2}\u{20b9}\u{20a9}\u{20bd}";
 
+/// Whether a sign is one of money.
+pub fn is_currency(c: char) -> bool {
+    CURRENCIES.contains(c)
+}
+
 /// The text as it may be shown: letters of the Latin script, digits, plain punctuation and these signs of money. A line's end or another space is a
 /// blank, a sign that only looks like another one (full width, mathematical minus) is that one, and whatever acts on what stands around it
 /// (controls, marks of direction, invisible signs) or is no sign of the language is gone. Each sign is judged by itself, so that pieces of a text can
@@ -121,8 +126,8 @@ pub fn is_shown(name: &str) -> bool {
 
 fn shown_sign(c: char, money: &str) -> Option<char> {
     match c {
-        ' '..='~' if !CURRENCIES.contains(c) || money.contains(c) => Some(c),
-        _ if CURRENCIES.contains(c) => money.contains(c).then_some(c),
+        ' '..='~' if !is_currency(c) || money.contains(c) => Some(c),
+        _ if is_currency(c) => money.contains(c).then_some(c),
         '\n' | '\t' | '\r' | '\u{a0}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{3000}' => Some(' '),
         '\u{c0}'..='\u{24f}' if c.is_alphabetic() => Some(c),
         '\u{1e00}'..='\u{1eff}' if c.is_alphabetic() => Some(c),

@@ -79,7 +79,7 @@ const MAY_IMPORT: [(&str, &str); 22] = [
     ("ontology", "diag text term conversation"),
     ("facts", "term ontology"),
     ("reason", "diag term"),
-    ("llm", "wait conversation"),
+    ("llm", "wait text conversation"),
     ("link", "term text"),
     ("act", "wait term ontology facts"),
     ("ir", "diag term"),
@@ -95,7 +95,7 @@ const MAY_IMPORT: [(&str, &str); 22] = [
     ("check", "diag term conversation ontology reason reasoning understand render domain eval"),
     ("eval", "diag text term conversation ontology facts reason reasoning llm act ir understand render lang domain turn"),
     ("serve", "diag term facts ontology reason ir understand lang turn"),
-    ("cli", "diag term ontology facts reason reasoning llm link act ir understand render lang domain turn check eval serve"),
+    ("cli", "diag text term ontology facts reason reasoning llm link act ir understand render lang domain turn check eval serve"),
 ];
 
 /// The modules that a file's code names, `text` without comments and tests.

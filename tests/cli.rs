@@ -125,14 +125,23 @@ fn a_site_settles_a_limit_and_keeps_it() {
 fn a_name_that_acts_on_the_screen_is_not_admitted() {
     let add = |name: &str| serde_json::json!({"site": "s", "session": "m", "role": "manager", "predicates": [format!("add(dish,\"{name}\")")]}).to_string();
     let order = serde_json::json!({"site": "s", "session": "c", "role": "customer", "predicates": ["order(\"Ta\u{202e}co\",1)"]}).to_string();
-    let lines = [add("Big\u{8}Taco"), add("Taco \u{202e}cot"), add("Sm\u{430}ll Taco"), order, add("Big Taco")];
+    let lines =
+        [add("Big\u{8}Taco"), add("Taco \u{202e}cot"), add("Sm\u{430}ll Taco"), add("Taco\u{200b}\u{1f32e}"), order, add("Taco $0.00"), add("Big Taco")];
     let out = step(&lines.iter().map(String::as_str).collect::<Vec<_>>(), &["--no-why"]);
-    for o in &out[..4] {
-        let said = format!("{}{}", o["actions"], o["text"]);
-        assert!(!said.contains(['\u{8}', '\u{202e}', '\u{430}']) && !said.contains("confirm(add"), "{o}");
+    for o in &out[..6] {
+        let said = format!("{}{}{}{}", o["actions"], o["text"], o["refused"][0]["text"], o["refused"][0]["message"]);
+        assert!(said.contains("Taco") && !said.contains("confirm(add"), "{o}");
+        assert!(!said.contains(['\u{8}', '\u{202e}', '\u{430}', '\u{200b}', '\u{1f32e}']), "{o}");
         assert_eq!(o["predicates"], serde_json::json!([]));
     }
-    assert_eq!(out[4]["actions"][0], "confirm(add,\"Big Taco\")");
+    assert_eq!(out[6]["actions"][0], "confirm(add,\"Big Taco\")");
+}
+
+#[test]
+fn what_a_customer_says_does_not_act_on_the_screen() {
+    let output = duologue(&["chat", "--reasoner", "fast"], b"a soft taco\x1b[2K\x08\x08\x08 please\n");
+    let shown = String::from_utf8_lossy(&output.stdout);
+    assert!(shown.contains("customer> a soft taco[2K please") && !shown.contains(['\u{1b}', '\u{8}']), "{shown}");
 }
 
 #[test]

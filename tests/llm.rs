@@ -14,6 +14,8 @@
 mod command;
 #[path = "llm/documents.rs"]
 mod documents;
+#[path = "llm/doubted.rs"]
+mod doubted;
 #[path = "llm/embeddings.rs"]
 mod embeddings;
 #[path = "llm/faults.rs"]

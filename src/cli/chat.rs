@@ -7,6 +7,7 @@ use super::used::{self, Used};
 use crate::facts::SessionKey;
 use crate::ontology::Scope;
 use crate::term::{in_line, split_atoms};
+use crate::text::{CURRENCIES, shown};
 use crate::turn::answers;
 use crate::turn::{Engine, Options, Said, TurnError, TurnRecord};
 
@@ -124,7 +125,7 @@ impl Chat {
     /// What was typed, where no terminal shows it.
     fn echo(&self, line: &str) {
         if !self.json {
-            println!("{}> {line}", self.role);
+            println!("{}> {}", self.role, shown(line, CURRENCIES));
         }
     }
 

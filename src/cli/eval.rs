@@ -11,7 +11,7 @@ use crate::llm::BlockingModel;
 use crate::reason::Reasoner;
 use crate::turn::Options;
 use crate::understand::Heard;
-use crate::understand::embedded::Part;
+use crate::understand::embedded::{Embedded, Part};
 use crate::understand::hybrid::DEFAULT_BELOW;
 use crate::understand::llm::Names;
 use crate::understand::llm::forms::Forms;
@@ -200,17 +200,19 @@ pub fn run(a: &Arguments) -> Result<bool, Failure> {
             }
             let names = Names::of(&domain.ontology, domain.facts.iter());
             let strange = |heard: &Heard, role: &str| names.strange(&Forms::of(&domain.ontology, role), &heard.predicates);
+            let cap = |e: &Embedded| understand::cap(&cases, e, |heard, role| heard.confidence < DEFAULT_BELOW || strange(heard, role));
+            let cap = embedded.as_ref().map(cap);
             match &embedded {
                 Some(embedded) if models.is_empty() && !u.json => nlu::write_report(&nlu::evaluate(embedded, &cases), &mut std::io::stdout().lock())?,
                 None if models.is_empty() => return Err(Failure::Other("no translator: the domain ships no lexicon, and no model is configured".to_owned())),
                 _ => {
                     let embedded = embedded.as_ref().map(|e| e as &dyn crate::understand::Understand);
-                    let reports = understand::compare(&cases, embedded, &models, DEFAULT_BELOW);
-                    show(&reports, u.json, |r| understand::table(r));
+                    let measured = understand::Measured { reports: understand::compare(&cases, embedded, &models, DEFAULT_BELOW), cap };
+                    show(&measured, u.json, |m| understand::table(&m.reports));
                 }
             }
-            if let Some(embedded) = embedded.as_ref().filter(|_| !u.json) {
-                println!("{}", understand::cap(&cases, embedded, |heard, role| heard.confidence < DEFAULT_BELOW || strange(heard, role)));
+            if let Some(cap) = cap.filter(|_| !u.json) {
+                println!("{cap}");
             }
         }
         What::Render(r) => {

@@ -11,7 +11,7 @@ pub use super::nlu::Case;
 use crate::conversation::Conversation;
 use crate::llm::cost::{Usage, dollars};
 use crate::term::Atom;
-use crate::understand::hybrid::weigh;
+use crate::understand::hybrid::{hold, weigh};
 use crate::understand::llm::{LlmUnderstand, Trace, Translation};
 use crate::understand::{Context, Heard, Understand};
 
@@ -180,8 +180,13 @@ pub fn compare(cases: &[Case], embedded: Option<&dyn Understand>, models: &[(Str
             match first.filter(|f| f.confidence >= below && !strange) {
                 Some(sure) => hybrid.count(case, &sure, None, false, embedding),
                 None => {
-                    weigh(&mut translation, if strange { below } else { 1.0 });
-                    hybrid.count(case, &translation.heard, translation.trace.as_ref(), usable, embedding + asking);
+                    weigh(&mut translation, model, below, &context.role);
+                    let trace = translation.trace.clone();
+                    let heard = match embedded {
+                        Some(embedded) => hold(translation, embedded, &case.text, &context),
+                        None => translation.heard,
+                    };
+                    hybrid.count(case, &heard, trace.as_ref(), usable, embedding + asking);
                 }
             }
         }
@@ -193,6 +198,16 @@ pub fn compare(cases: &[Case], embedded: Option<&dyn Understand>, models: &[(Str
     reports
 }
 
+/// All that was measured.
+#[derive(Debug, Serialize)]
+pub struct Measured {
+    /// Each candidate's report.
+    pub reports: Vec<ReadingReport>,
+    /// How good the hybrid can be at most, where there is an embedded translator.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cap: Option<Cap>,
+}
+
 /// How good the hybrid can be at most: with a model that is always right.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Cap {
@@ -200,7 +215,8 @@ pub struct Cap {
     pub cases: usize,
     /// Of these, those that would be put to the model.
     pub asked: usize,
-    /// Cases that would be right then: these, and those that the embedded translator is sure of and reads rightly.
+    /// Cases that would be right then: of these those whose right reading the words bear out, and those that the embedded translator is sure of
+    /// and reads rightly.
     pub right: usize,
 }
 
@@ -217,8 +233,10 @@ pub fn cap(cases: &[Case], embedded: &dyn Understand, asks: impl Fn(&Heard, &str
     for case in cases {
         let heard = embedded.understand(&case.text, &context(case));
         let asked = asks(&heard, &case.role);
+        let right = || Heard { predicates: case.gold.clone(), asks: case.asks.clone(), confidence: 1.0, by: "llm", ..Heard::default() };
+        let counts = if asked { embedded.gate(&case.text, &context(case), right()) } else { heard };
         cap.asked += usize::from(asked);
-        cap.right += usize::from(asked || Score::default().count(case, &heard).exact);
+        cap.right += usize::from(Score::default().count(case, &counts).exact);
     }
     cap
 }
@@ -393,6 +411,32 @@ mod tests {
     fn repeated_atoms_count() {
         let a: Vec<Atom> = ["p(1)", "p(1)", "q"].iter().map(|t| Atom::parse(t).unwrap()).collect();
         assert_eq!(difference(&a, &a[1..]), ["p(1)"]);
+    }
+
+    /// Sure of `g` alone, and lets nobody else say `h`.
+    struct Doubting;
+
+    impl Understand for Doubting {
+        fn understand(&self, text: &str, _: &Context) -> Heard {
+            Heard { predicates: vec![Atom::parse("g").unwrap()], confidence: if text == "sure" { 0.9 } else { 0.1 }, ..Heard::default() }
+        }
+
+        fn gate(&self, _: &str, _: &Context, heard: Heard) -> Heard {
+            let (asks, predicates) = heard.predicates.into_iter().partition(|a| &*a.name == "h");
+            Heard { asks, predicates, ..heard }
+        }
+    }
+
+    #[test]
+    fn a_model_that_is_always_right_is_asked_back_and_not_asked_where_the_translator_is_sure() {
+        let line = |text: &str, gold: &str| format!(r#"{{"id":"{text}{gold}","role":"customer","text":"{text}","gold":["{gold}"]}}"#);
+        let lines = [line("sure", "g"), line("sure", "f(1)"), line("unsure", "f(1)"), line("unsure", "h")].join("\n");
+        let cases = crate::eval::nlu::read_cases(lines.as_bytes(), &crate::ontology::Shape::default()).unwrap();
+        let cap = cap(&cases, &Doubting, |heard, _| heard.confidence < 0.7);
+        assert_eq!(cap, Cap { cases: 4, asked: 2, right: 2 });
+        assert_eq!(cap.to_string(), "hybrid with a model that is always right: 50.0 % exact, asking it 50.0 %");
+        let json = serde_json::to_value(Measured { reports: vec![], cap: Some(cap) }).unwrap();
+        assert_eq!(json["cap"], serde_json::json!({"cases": 4, "asked": 2, "right": 2}));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use tokio::sync::mpsc;
 
-use super::config::ModelConfig;
+use super::config::{ModelConfig, Prices};
 use super::cost::{Account, Ledger, Usage};
 use super::error::{ModelError, Stage};
 use super::http::HttpTransport;
@@ -76,18 +76,16 @@ impl BlockingModel {
         self.ledger.book(&of.site, &of.session, used);
     }
 
-    /// What an exchange used that gave no report of it: it failed, or was stopped after `said` characters. A token has about four.
+    /// What an exchange used that gave no report of it: it failed, or was stopped after `said` characters.
     pub fn lost(&self, request: &ChatRequest, said: usize, error: &ModelError) -> Usage {
-        if !error.was_sent() {
-            return Usage::default();
-        }
-        if !error.was_worked_on() {
-            return Usage { calls: 1, ..Usage::default() };
-        }
         let shape = request.shape.as_ref().map_or(0, |s| s.schema.to_string().len());
         let sent = request.prefix.len() + shape + request.messages.iter().map(|m| m.text.len()).sum::<usize>();
-        let tokens = |bytes: usize| u64::try_from(bytes.div_ceil(4)).unwrap_or(u64::MAX);
-        Usage::of(&self.model.prices(), tokens(sent), 0, tokens(said))
+        unreported(&self.model.prices(), sent, said, error)
+    }
+
+    /// The same of vectors that did not come.
+    pub fn lost_vectors(&self, texts: &[String], error: &ModelError) -> Usage {
+        unreported(&self.model.prices().of_embedding(), texts.iter().map(String::len).sum(), 0, error)
     }
 
     /// What a conversation and its site have used.
@@ -146,6 +144,18 @@ impl BlockingModel {
         }
         exchange.await.map_err(|_| lost())?
     }
+}
+
+/// What was sent and said, in bytes, as far as the server worked on it. A token has about four.
+fn unreported(prices: &Prices, sent: usize, said: usize, error: &ModelError) -> Usage {
+    if !error.was_sent() {
+        return Usage::default();
+    }
+    if !error.was_worked_on() {
+        return Usage { calls: 1, ..Usage::default() };
+    }
+    let tokens = |bytes: usize| u64::try_from(bytes.div_ceil(4)).unwrap_or(u64::MAX);
+    Usage::of(prices, tokens(sent), 0, tokens(said))
 }
 
 /// What receives the pieces of a streamed exchange.

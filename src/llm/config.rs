@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::ops::Range;
 use std::time::Duration;
 
 use serde::Deserialize;
@@ -24,17 +25,30 @@ impl Secret {
         &self.0
     }
 
-    /// `text` with every occurrence of the key replaced, in any letter case: servers like to quote a wrong key back.
+    /// `text` without the key, however a server quotes it: in any letter case, split by blanks or other signs, or in part. Letters and digits
+    /// count, and whatever shows [`RUN`] of them in a row as the key has them is cut.
     pub fn redact(&self, text: &str) -> String {
-        if self.0.len() < 4 {
+        let (key, said) = (self.signs(&self.0), self.signs(text));
+        let run = key.len().min(RUN);
+        if run < LEAST {
             return text.to_owned();
         }
-        let (lower, key) = (text.to_ascii_lowercase(), self.0.to_ascii_lowercase());
+        let mut quoted: Vec<Range<usize>> = vec![];
+        for (at, shown) in said.windows(run).enumerate() {
+            if !key.windows(run).any(|k| same(k, shown)) {
+                continue;
+            }
+            match quoted.last_mut().filter(|q| at < q.end) {
+                Some(open) => open.end = at + run,
+                None => quoted.push(at..at + run),
+            }
+        }
         let (mut out, mut from) = (String::with_capacity(text.len()), 0);
-        for (at, _) in lower.match_indices(&key) {
-            out.push_str(text.get(from..at).unwrap_or_default());
-            out.push_str("[key]");
-            from = at + key.len();
+        for q in quoted {
+            let byte = |at: usize| said.get(at).map_or(text.len(), |s| s.0);
+            out.push_str(text.get(from..byte(q.start)).unwrap_or_default());
+            out.push_str(CUT);
+            from = byte(q.end - 1) + 1;
         }
         out + text.get(from..).unwrap_or_default()
     }
@@ -43,20 +57,50 @@ impl Secret {
     pub fn redact_cut(&self, text: &str) -> String {
         let whole = self.redact(text);
         let (body, mark) = whole.strip_suffix('…').map_or((whole.as_str(), ""), |body| (body, "…"));
-        match self.begun(body) {
-            n if n < 4 => whole,
-            n => format!("{}[key]{mark}", body.get(..body.len() - n).unwrap_or_default()),
-        }
+        let (key, said) = (self.signs(&self.0), self.signs(body));
+        let begins = |n: &usize| key.get(..*n).zip(said.get(said.len().saturating_sub(*n)..)).is_some_and(|(k, s)| same(k, s));
+        let begun = (LEAST..key.len()).rev().find(begins).and_then(|n| said.get(said.len() - n));
+        begun.map_or_else(|| whole.clone(), |(at, _)| format!("{}{CUT}{mark}", body.get(..*at).unwrap_or_default()))
     }
 
-    /// How many bytes at the end of a text may be the beginning of the key.
+    /// How many bytes at the end of a redacted text may become part of the key with what follows.
     pub(super) fn begun(&self, text: &str) -> usize {
-        let ends = |n: &usize| {
-            let tail = text.len().checked_sub(*n).and_then(|at| text.get(at..));
-            self.0.get(..*n).zip(tail).is_some_and(|(key, tail)| key.eq_ignore_ascii_case(tail))
-        };
-        if self.0.len() < 4 { 0 } else { (1..self.0.len()).rev().find(ends).unwrap_or(0) }
+        let (key, said) = (self.signs(&self.0), self.signs(text));
+        if key.len() < LEAST || text.ends_with(CUT) {
+            return 0;
+        }
+        let may = |n: &usize| said.get(said.len().saturating_sub(*n)..).is_some_and(|s| s.len() == *n && key.windows(*n).any(|k| same(k, s)));
+        let open = (1..key.len().min(RUN)).rev().find(may).and_then(|n| said.get(said.len() - n));
+        open.map_or(0, |(at, _)| text.len() - at)
     }
+
+    /// The signs by which a key is known, in lower case, each with its place: letters and digits, or all but blanks of a key that has hardly
+    /// any. An escape, as in JSON, is none.
+    fn signs(&self, text: &str) -> Vec<(usize, u8)> {
+        let counts = |b: u8| if self.0.bytes().filter(u8::is_ascii_alphanumeric).count() < LEAST { b.is_ascii_graphic() } else { b.is_ascii_alphanumeric() };
+        let mut out = vec![];
+        let mut bytes = text.bytes().enumerate();
+        while let Some((at, byte)) = bytes.next() {
+            if byte == b'\\' && bytes.next().is_some_and(|(_, escaped)| escaped == b'u') {
+                bytes.by_ref().take(4).for_each(drop);
+            } else if byte != b'\\' && counts(byte) {
+                out.push((at, byte.to_ascii_lowercase()));
+            }
+        }
+        out
+    }
+}
+
+/// So many signs of a key in a row are a quotation of it.
+const RUN: usize = 8;
+/// A key of fewer signs is none.
+const LEAST: usize = 4;
+/// Stands where a key stood.
+const CUT: &str = "[key]";
+
+/// Whether two stretches are of the same signs.
+fn same(one: &[(usize, u8)], other: &[(usize, u8)]) -> bool {
+    one.iter().map(|s| s.1).eq(other.iter().map(|s| s.1))
 }
 
 impl fmt::Debug for Secret {
@@ -401,6 +445,43 @@ mod tests {
         }
         assert_eq!(secret.redact("bad SK-Very-Secret, sk-very-secret"), "bad [key], [key]");
         assert_eq!((secret.redact_cut("you sent sk-very-se…"), secret.redact_cut("ask")), ("you sent [key]…".into(), "ask".into()));
+    }
+
+    /// A server may quote a key in pieces, with signs between, or without its beginning.
+    #[test]
+    fn a_key_in_pieces_is_cut() {
+        let secret = Secret::new("sk-proj-Ab12Cd34Ef56Gh78");
+        for (said, safe) in [
+            ("key sk-proj Ab12Cd34 Ef56Gh78 is wrong", "key [key] is wrong"),
+            ("key ...Cd34Ef56Gh78", "key ...[key]"),
+            ("key s k - p r o j - A b 1 2!", "key [key]!"),
+            ("key AB12_CD34.EF56 or Gh78", "key [key] or Gh78"),
+            (r"key Ab12\nCd34\u000aEf56", "key [key]"),
+            ("your project Ab12 is unknown", "your project Ab12 is unknown"),
+        ] {
+            assert_eq!(secret.redact(said), safe);
+        }
+        assert_eq!(Secret::new("$%&/()=?").redact("not $%&/ ()=?!"), "not [key]!");
+    }
+
+    proptest::proptest! {
+        /// Whatever stands between its signs and around it: eight of a key in a row are never shown, all at once or piece by piece.
+        #[test]
+        fn no_part_of_a_key_is_shown(key in "[a-zA-Z0-9_-]{12,40}", from in 0usize..8, between in "[ .,:/_\n-]{0,3}", around in "[ -~äß]{0,12}", cut in 0usize..60) {
+            let secret = Secret::new(&key);
+            let quoted: String = key.get(from..).unwrap_or_default().chars().map(|c| format!("{c}{between}")).collect();
+            let said = format!("{around}{quoted}{around}");
+            let letters = |t: &str| t.to_lowercase().chars().filter(|c| c.is_ascii_alphanumeric() || *c == 'ä').collect::<String>();
+            let (own, cut) = (letters(&key), said.floor_char_boundary(cut));
+            let mut streamed = crate::llm::remote::StreamState::of(Some(secret.clone()));
+            [&said[..cut], &said[cut..]].iter().for_each(|piece| streamed.push(piece));
+            streamed.end();
+            for shown in [secret.redact(&said), secret.redact_cut(&said), streamed.fresh] {
+                let shown = letters(&shown.replace("[key]", "ä"));
+                let leaks = own.len() >= 8 && own.as_bytes().windows(8).any(|w| shown.as_bytes().windows(8).any(|s| s == w));
+                proptest::prop_assert!(!leaks, "{said:?} gave {shown:?}");
+            }
+        }
     }
 
     #[test]

@@ -61,6 +61,11 @@ pub(super) struct StreamState {
 }
 
 impl StreamState {
+    /// A stream that never quotes the key.
+    pub fn of(key: Option<Secret>) -> Self {
+        Self { key, ..Self::default() }
+    }
+
     pub fn push(&mut self, piece: &str) {
         self.text.push_str(piece);
         let said = self.said();
@@ -73,6 +78,13 @@ impl StreamState {
     fn said(&self) -> String {
         let said = super::spoken(&self.text);
         self.key.as_ref().map_or_else(|| said.to_owned(), |k| k.redact(said))
+    }
+
+    /// Hands on what waited, and tells all of it.
+    pub fn end(&mut self) -> String {
+        let said = self.said();
+        self.hand(&said);
+        said
     }
 
     fn hand(&mut self, said: &str) {
@@ -216,8 +228,8 @@ impl RemoteModel {
 
     async fn read_stream(&self, mut reply: WireReply, sink: &mut Sink<'_, '_>) -> Result<ChatReply, ModelError> {
         let limits = &self.config.limits;
-        let (mut reader, mut state, mut size) = (EventReader::new(self.dialect.format(), limits.reply_bytes), StreamState::default(), 0usize);
-        state.key = self.config.key().cloned();
+        let (mut reader, mut size) = (EventReader::new(self.dialect.format(), limits.reply_bytes), 0usize);
+        let mut state = StreamState::of(self.config.key().cloned());
         while !state.done {
             // Behind the reason for ending only the usage may follow, and not every server closes the stream.
             let piece = match state.finished {
@@ -240,8 +252,7 @@ impl RemoteModel {
                 sink.deliver(&mut state)?;
             }
         }
-        let said = state.said();
-        state.hand(&said);
+        let said = state.end();
         sink.deliver(&mut state)?;
         match (state.done || state.finished, said.is_empty()) {
             (true, false) => Ok(ChatReply { text: said, usage: Usage { calls: 1, ..state.usage } }),

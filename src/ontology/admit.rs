@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::{Arg, MAX_NAME, Ontology, Sort};
 use crate::diag::did_you_mean;
 use crate::term::{Atom, Term, TermError};
-use crate::text::is_shown;
+use crate::text::{CURRENCIES, is_shown, shown};
 
 /// Most predicates that one turn may bring.
 pub const MAX_PREDICATES: usize = 200;
@@ -45,6 +45,11 @@ impl Arrived {
             other => other,
         };
         atom.map_or_else(|e| Self::Text(text.to_owned(), Unreadable::Term(e)), Self::Atom)
+    }
+
+    /// What arrived as it may be shown, uncut.
+    pub fn shown(&self) -> String {
+        shown(&self.to_string(), CURRENCIES)
     }
 
     /// The atom, if it is one.
@@ -135,7 +140,7 @@ impl Ontology {
             };
             match verdict {
                 Ok(atom) => result.admitted.push((at, atom)),
-                Err((code, message)) => result.refused.push(Refused { at, what: what.clone(), code, message }),
+                Err((code, message)) => result.refused.push(Refused { at, what: what.clone(), code, message: shown(&message, CURRENCIES) }),
             }
         }
         result
@@ -147,7 +152,7 @@ impl Ontology {
         if named.is_empty() {
             let near = did_you_mean(&atom.name, self.inputs_of(role).map(|f| &*f.name));
             let help = near.map(|n| format!(", did you mean `{n}`?")).unwrap_or_default();
-            return Err(("unknown_predicate", format!("`{}` is no predicate of this domain{help}", shown(&atom.signature()))));
+            return Err(("unknown_predicate", format!("`{}` is no predicate of this domain{help}", brief(&atom.signature()))));
         }
         let own: Vec<_> = named.into_iter().filter(|f| f.roles.iter().any(|r| &**r == role)).collect();
         if own.is_empty() {
@@ -167,7 +172,7 @@ impl Ontology {
                 let bounds = sized.iter().any(|f| f.args.iter().zip(&atom.args).any(|(p, t)| self.out_of_bounds(t, p)));
                 let forms: Vec<_> = sized.iter().map(ToString::to_string).collect();
                 let code = if bounds { "number_out_of_bounds" } else { "wrong_argument" };
-                Err((code, format!("`{}` fits none of: {}", shown(&atom.to_string()), forms.join("; "))))
+                Err((code, format!("`{}` fits none of: {}", brief(&atom.to_string()), forms.join("; "))))
             }
         }
     }
@@ -229,8 +234,9 @@ fn saturate(text: &str) -> String {
     out
 }
 
-/// A text cut to a printable length, control characters removed.
-fn shown(text: &str) -> String {
-    let clean: String = text.chars().filter(|c| !c.is_control()).take(120).collect();
-    if text.chars().count() > 120 { format!("{clean}…") } else { clean }
+/// A text as it may be shown, cut to a printable length.
+fn brief(text: &str) -> String {
+    let clean = shown(text, CURRENCIES);
+    let cut: String = clean.chars().take(MAX_NAME).collect();
+    if cut.len() < clean.len() { format!("{cut}…") } else { clean }
 }

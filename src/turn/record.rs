@@ -126,8 +126,8 @@ pub struct Round {
 /// A refused predicate as the record holds it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RefusedText {
-    /// What arrived, uncut.
-    pub text: Arrived,
+    /// What arrived, uncut, as it may be shown.
+    pub text: String,
     /// Stable reason.
     pub code: String,
     /// The reason in words.
@@ -136,7 +136,7 @@ pub struct RefusedText {
 
 impl From<&Refused> for RefusedText {
     fn from(r: &Refused) -> Self {
-        Self { text: r.what.clone(), code: r.code.to_owned(), message: r.message.clone() }
+        Self { text: r.what.shown(), code: r.code.to_owned(), message: r.message.clone() }
     }
 }
 
@@ -231,9 +231,9 @@ impl TurnRecord {
         self.nearest.iter().find_map(one).into_iter().collect()
     }
 
-    /// What arrived, in one line.
+    /// What arrived, in one line, as it may be shown.
     pub fn arrived_text(&self) -> String {
-        self.arrived.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
+        self.arrived.iter().map(Arrived::shown).collect::<Vec<_>>().join(" ")
     }
 
     /// The record as the store's log keeps it: without proofs, which the log's facts give again.
@@ -333,7 +333,7 @@ mod tests {
         assert_eq!(shape().shown(&record.view), was["state"]);
         assert_eq!(shape().view(record.view.clone()).lines().len(), 3);
         assert_eq!(record.effects.first().map(ToString::to_string).as_deref(), was["effects"][0].as_str());
-        assert_eq!(record.refused.iter().map(|r| r.text.to_string()).collect::<Vec<_>>(), ["order(\"Soft Taco\""]);
+        assert_eq!(record.refused.iter().map(|r| r.text.as_str()).collect::<Vec<_>>(), ["order(\"Soft Taco\""]);
         let again: TurnRecord = serde_json::from_str(&record.to_log()).unwrap();
         assert_eq!(again.view, record.view);
     }

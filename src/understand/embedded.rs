@@ -7,6 +7,7 @@
 //!
 //! Nothing here knows a domain; the file formats are those of [`data`].
 
+pub mod borne;
 pub mod chart;
 pub mod data;
 pub mod gate;
@@ -323,7 +324,12 @@ impl Understand for Embedded {
     }
 
     fn gate(&self, text: &str, context: &Context, heard: Heard) -> Heard {
-        self.with_chart(text, context, |chart, _| self.borne_out(text, context, chart, heard.clone())).unwrap_or(heard)
+        let Some(grammar) = self.model.roles.get(&context.role) else { return heard };
+        let (tokens, cut) = self.tokens(text);
+        let own = |readings: Vec<Candidate>| readings.into_iter().map(|c| c.heard).collect::<Vec<_>>();
+        let judge = |chart: &Chart<'_>, own: &[Heard]| self.borne_out(text, context, chart, own, heard.clone());
+        self.with_readings(text, (&tokens, cut), context, grammar, |chart, readings| judge(chart, &own(readings)))
+            .unwrap_or_else(|settled| judge(&self.chart(&tokens, &self.extra(context), context, grammar), &[settled]))
     }
 }
 

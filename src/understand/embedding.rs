@@ -32,6 +32,7 @@ impl Vectors for ServerVectors {
                 Some(embeddings.vectors)
             }
             Err(e) => {
+                self.model.book(&nobody, self.model.lost_vectors(texts, &e));
                 tracing::warn!("no vectors, so spelling alone counts: {e}");
                 None
             }

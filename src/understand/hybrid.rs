@@ -75,19 +75,34 @@ impl HybridUnderstand {
         if translation.model.is_none() {
             self.counts.failed.fetch_add(1, Ordering::Relaxed);
         }
-        weigh(&mut translation, if strange { self.below } else { 1.0 });
+        weigh(&mut translation, &self.model, self.below, &context.role);
         translation
     }
 }
 
-/// A model that found nothing, or names nobody spoke of, does not outweigh what the embedded translator is surer of, which counts for
-/// `most` at most.
-pub fn weigh(translation: &mut Translation, most: f64) {
-    if let (Some(_), Some(embedded)) = (&translation.model, &translation.embedded)
-        && embedded.confidence.min(most) > translation.heard.confidence
-    {
-        translation.heard = embedded.clone();
+/// A model that found nothing, or names nobody spoke of, does not outweigh what the embedded translator is surer of. Of a name that nothing
+/// bears it is never surer than `below`; where it read such a one and the model a known one, what the model alone read is to be asked back.
+pub fn weigh(translation: &mut Translation, model: &LlmUnderstand, below: f64, role: &str) {
+    let (Some(by_model), Some(embedded)) = (&translation.model, &translation.embedded) else { return };
+    let strange = model.strange(&embedded.predicates, role);
+    if embedded.confidence.min(if strange { below } else { 1.0 }) <= translation.heard.confidence {
+        return;
     }
+    if !strange || by_model.is_empty() || model.strange(by_model, role) {
+        translation.heard = embedded.clone();
+        return;
+    }
+    let heard = &mut translation.heard;
+    let (both, alone) = std::mem::take(&mut heard.predicates).into_iter().partition(|a| embedded.predicates.contains(a));
+    (heard.predicates, heard.asks) = (both, alone);
+    heard.words.truncate(heard.predicates.len());
+}
+
+/// What counts of a translation: a model's reading is held against the words, what the embedded translator reads has passed its gate.
+pub fn hold(translation: Translation, embedded: &dyn Understand, text: &str, context: &Context) -> Heard {
+    let by_model = translation.embedded.as_ref().is_none_or(|e| e.by != translation.heard.by);
+    let heard = translation.into_heard();
+    if by_model { embedded.gate(text, context, heard) } else { heard }
 }
 
 impl Understand for HybridUnderstand {
@@ -106,10 +121,7 @@ impl Understand for HybridUnderstand {
             if let Some(observer) = &self.observer {
                 observer(&translation);
             }
-            // What the embedded translator reads has passed the gate.
-            let by_model = translation.embedded.as_ref().is_none_or(|e| e.by != translation.heard.by);
-            let heard = translation.into_heard();
-            if by_model { self.embedded.gate(text, context, heard) } else { heard }
+            hold(translation, &*self.embedded, text, context)
         })
     }
 

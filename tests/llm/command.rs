@@ -54,7 +54,7 @@ fn honest(request: &Request) -> Act {
     Act::json(completion(&draft))
 }
 
-const TALK: &str = "uhm that thing, you know, twice, with the stuff\n/trace\nand a pepsi please\n!quit\n";
+const TALK: &str = "uhm that soft sort of taco thing, you know, twice, with the stuff\n/trace\nand a pepsi please\n!quit\n";
 
 #[test]
 fn a_chat_tells_what_was_asked_and_what_it_cost() {

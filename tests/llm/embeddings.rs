@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use duologue::conversation::Conversation;
 use duologue::diag::Source;
-use duologue::link::Nearness;
+use duologue::link::{Nearness, Vectors};
 use duologue::llm::Api;
 use duologue::understand::Understand;
 use duologue::understand::embedded::Embedded;
@@ -66,4 +67,17 @@ fn a_server_that_is_down_changes_nothing() {
     let with = translator().with_nearness(Nearness::new(vectors)).understand("a cherry gelido", &customer());
     let without = translator().understand("a cherry gelido", &customer());
     assert_eq!((with.predicates, with.nearest), (without.predicates, without.nearest));
+}
+
+/// A request for vectors that fails is a call, and tokens where the server worked on it.
+#[test]
+fn vectors_that_do_not_come_are_booked() {
+    for (act, tokens) in [(Act::status(400, "{}"), 0), (Act::json("{}"), 4)] {
+        let server = Server::start(move |_| act.clone());
+        let model = model(config(&server, Api::OpenAi));
+        let vectors = ServerVectors::new(model.clone(), "test-model");
+        assert_eq!(vectors.vectors(&["a cherry gelido".to_owned()]), None);
+        let used = model.account(&Conversation::default()).site;
+        assert_eq!((server.requests().len(), used.calls, used.input), (1, 1, tokens));
+    }
 }

@@ -212,7 +212,29 @@ fn the_shipped_banks_hold_and_speak() {
     assert_eq!(worded, said(1), "the same conversation hears the same");
     // A proposal that promises something is refused, with the reply in which it would.
     let proposal = duologue::render::templates::bank::Banked { of: "{items}, got it.".into(), say: "{items}, free of charge.".into(), at: 0 };
-    let (templates, unread) = duologue::eval::paraphrase::readable(&domain, &[proposal]).unwrap();
-    let verdict = duologue::eval::paraphrase::check(&domain, &templates).remove(0);
-    assert!(unread.is_empty() && verdict.fault.is_some(), "{verdict:?}");
+    let verdict = proposed(&domain, proposal);
+    assert!(verdict.fault.is_some(), "{verdict:?}");
+}
+
+/// What comes of one proposal beside the bank that ships.
+fn proposed(domain: &Domain, proposal: duologue::render::templates::bank::Banked) -> duologue::eval::paraphrase::Verdict {
+    let (templates, unread) = duologue::eval::paraphrase::readable(domain, &[proposal]).unwrap();
+    assert!(unread.is_empty(), "{unread:?}");
+    duologue::eval::paraphrase::check(domain, &templates).remove(0)
+}
+
+/// A total stands once in a reply, so its wordings are not tried with two; what a group gathers is.
+#[test]
+fn what_stands_once_in_a_reply_is_tried_once_in_it() {
+    let domain = Domain::load(&Files::folder(Path::new(env!("CARGO_MANIFEST_DIR"))), "drive_thru").unwrap();
+    let of = |of: &str, say: &str| duologue::render::templates::bank::Banked { of: of.into(), say: say.into(), at: 0 };
+    let total = "The total comes to {C|money}.";
+    for honest in ["All together that will be {C|money}.", "All in, it comes to {C|money}.", "That brings you to {C|money} in total."] {
+        let verdict = proposed(&domain, of(total, honest));
+        assert_eq!((verdict.fault, verdict.tried), (None, 3), "{honest}");
+    }
+    for lie in ["All together that will be about {C|money}.", "It was {C|money}, but it is on us."] {
+        assert!(proposed(&domain, of(total, lie)).fault.is_some(), "{lie}");
+    }
+    assert!(proposed(&domain, of("{items}, got it.", "One {items}, sure.")).fault.is_some(), "two of a kind are one item no more");
 }

@@ -1,4 +1,4 @@
-//! Replies that reach the sentences of a bank: every rule with values of its own vocabulary, alone and two at a time.
+//! Replies that reach the sentences of a bank: every rule with values of its own vocabulary, alone, and two at a time where a group gathers them.
 
 use super::{Output, Rule, Templates};
 use crate::ontology::{Arg, Ontology, Sort};
@@ -46,7 +46,9 @@ impl Templates {
             let roles: Vec<&Name> = if rule.roles.is_empty() { ontology.roles.keys().collect() } else { rule.roles.iter().collect() };
             let tones: Vec<Tone> = roles.iter().map(|role| Tone { role: role.to_string(), turn: 1, ..Tone::default() }).collect();
             let alone: Vec<Vec<Say>> = (0..SETS).flat_map(|set| rule.sampled(ontology, facts, set)).collect();
-            let pairs = alone.iter().zip(alone.iter().skip(1)).filter(|(a, b)| a != b).map(|(a, b)| [a.clone(), b.clone()].concat());
+            // What may stand in a reply several times is gathered: a total or a question, which is a sentence by itself, stands there once.
+            let gathered = matches!(rule.output, Output::Item { .. });
+            let pairs = alone.iter().zip(alone.iter().skip(1)).filter(|(a, b)| gathered && a != b).map(|(a, b)| [a.clone(), b.clone()].concat());
             for says in alone.iter().cloned().chain(pairs) {
                 let reached = |tone: &&Tone| says.first().and_then(|s| self.rule_for(s, &says, tone)).is_some_and(|(i, _)| i == at);
                 let tones: Vec<Tone> = tones.iter().filter(reached).cloned().collect();

@@ -19,7 +19,7 @@ use crate::understand::{Context, Heard};
 
 /// What becomes of an act that was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Verdict {
+pub(super) enum Verdict {
     Do,
     Ask,
     Drop,
@@ -32,7 +32,7 @@ const AHEAD: f32 = 0.2;
 /// From which likelihood on a costly act is done: the mean of its own and that of the whole reading.
 const COSTLY: f32 = 0.5;
 /// The same for an act that costs little.
-const DONE: f32 = 0.4;
+pub(super) const DONE: f32 = 0.4;
 /// The same for one that orders where the patterns account for every word: they may do so and still be wrong.
 const BORNE: f32 = 0.35;
 /// The same for an act about nothing: there is nothing to ask back.
@@ -52,7 +52,7 @@ const AFFIRM: &str = "affirm";
 const ANSWERED: f32 = 0.9;
 
 /// What a clause makes of a costly act that it speaks against.
-fn against(clause: Clause) -> Option<Verdict> {
+pub(super) fn against(clause: Clause) -> Option<Verdict> {
     match clause {
         Clause { denied: true, .. } => Some(Verdict::Drop),
         Clause { doubted: true, .. } | Clause { carries: false, .. } => Some(Verdict::Ask),
@@ -169,22 +169,8 @@ impl Embedded {
         strange * 2 > said
     }
 
-    /// Of what another translator read, what the words bear out: where a mistake costs little, it is believed.
-    pub(super) fn borne_out(&self, text: &str, context: &Context, chart: &Chart<'_>, mut heard: Heard) -> Heard {
-        let voice = self.voice(text, context, chart);
-        // How far another's readings can be trusted was not fitted: the words and the second voice must not speak against it.
-        let believed = |act: &Atom, clause: Clause| match against(clause) {
-            _ if !self.is_costly(act, context) => Verdict::Do,
-            Some(verdict) => verdict,
-            None if clause.uncovered || said(&voice, act).is_some_and(|p| p < DONE) => Verdict::Ask,
-            None => Verdict::Do,
-        };
-        self.sift(&mut heard, believed, context, chart);
-        heard
-    }
-
     /// Keeps, asks back or drops each act.
-    fn sift(&self, heard: &mut Heard, verdict: impl Fn(&Atom, Clause) -> Verdict, context: &Context, chart: &Chart<'_>) {
+    pub(super) fn sift(&self, heard: &mut Heard, verdict: impl Fn(&Atom, Clause) -> Verdict, context: &Context, chart: &Chart<'_>) {
         let all: Vec<Range<usize>> = vec![0..chart.tokens.last().map_or(0, |t| t.range.end)];
         let words = std::mem::take(&mut heard.words);
         let acts: Vec<(Atom, Vec<Range<usize>>)> =
