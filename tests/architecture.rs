@@ -10,6 +10,9 @@
     reason = "a test that cannot go on must fail loudly"
 )]
 
+#[path = "architecture/circles.rs"]
+mod circles;
+
 use std::path::{Path, PathBuf};
 
 fn files(folder: &str, ending: &str) -> Vec<(String, String)> {
