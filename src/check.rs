@@ -15,6 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::diag::{Diagnostic, Origin, Severity, Source};
 use crate::domain::{Domain, Files, TURN_PREDICATES, rule_source, signature};
+use crate::eval::{bench, verify};
 use crate::ontology::{Ontology, parse};
 use crate::reason::syntax::parse::parse as parse_rules;
 use crate::reason::syntax::{Item, Kind, Literal, Statement};
@@ -60,6 +61,9 @@ pub fn domain(files: &Files, name: &str) -> Vec<Diagnostic> {
     let mut found = vec![];
     let mut rules: BTreeMap<Name, Vec<Source>> = BTreeMap::new();
     if let (Some(ontology), _) = parse::ontology(&source) {
+        let beside = |file: &str| read(&format!("kb/{name}/{file}"));
+        found.extend(beside("verify.yaml").iter().flat_map(|s| verify::faults(s, &ontology)));
+        found.extend(beside("bench.yaml").iter().flat_map(|s| bench::faults(s, &ontology)));
         for (role, declared) in &ontology.roles {
             let of = rules.entry(role.clone()).or_default();
             for file in &declared.rules {
@@ -98,9 +102,6 @@ pub fn domain(files: &Files, name: &str) -> Vec<Diagnostic> {
     let templates = read(&path);
     if templates.is_none() {
         found.push(crate::domain::no_templates(&path));
-    }
-    if let Some(universe) = read(&format!("kb/{name}/verify.yaml")) {
-        found.extend(crate::eval::verify::malformed(&universe));
     }
     let parts = Parts { ontology: Some(source), rules, facts, templates, translator };
     found.extend(check(&parts));

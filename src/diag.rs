@@ -1,5 +1,7 @@
 //! Diagnostics: what is wrong in an author's file, where, and what to do about it.
 
+pub mod yaml;
+
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;

@@ -15,6 +15,7 @@ pub mod reason;
 pub mod refine;
 pub mod rehearse;
 pub mod render;
+mod said;
 #[cfg(feature = "serve")]
 pub mod service;
 pub mod star;

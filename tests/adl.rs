@@ -3,7 +3,7 @@
 //! `tests/data/adl/mistakes.yaml` holds the mistakes, `conversations.yaml` programs with what is said, decided and has to come back, each under the
 //! rows of the language's conformance list that it shows.
 
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test that cannot go on must fail loudly")]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, clippy::print_stderr, reason = "a test that cannot go on must fail loudly")]
 
 #[path = "adl/workers.rs"]
 mod workers;
@@ -142,6 +142,7 @@ fn a_zip_and_the_documents_of_a_project_are_read() {
 #[test]
 fn a_syntax_error_in_python_is_found_without_running_a_line() {
     if Command::new("python3").arg("--version").output().is_err() {
+        eprintln!("SKIPPED: there is no python3, so the syntax of Python files is not tested");
         return;
     }
     let program = "main:\n  type: flow agent\n  steps:\n  - call: find\n";

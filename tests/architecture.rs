@@ -10,6 +10,11 @@
     reason = "a test that cannot go on must fail loudly"
 )]
 
+#[path = "architecture/circles.rs"]
+mod circles;
+#[path = "architecture/readings.rs"]
+mod readings;
+
 use std::path::{Path, PathBuf};
 
 fn files(folder: &str, ending: &str) -> Vec<(String, String)> {
@@ -180,42 +185,4 @@ fn every_file_opens_with_a_sentence_and_stays_small() {
         let reason = text.lines().take_while(|l| l.starts_with("//!")).any(|l| l.contains("lines because"));
         assert!(reason || text.lines().count() <= 600, "{name} has {} lines and no reason in its head (`//! … lines because …`)", text.lines().count());
     }
-}
-
-#[test]
-fn every_rule_that_a_proof_can_show_has_a_reading() {
-    use duologue::domain::{Domain, Files};
-    use duologue::reason::analyse::heads;
-    use duologue::reason::syntax::{Item, Kind, Literal, Sign, Statement};
-
-    let mut unread: Vec<String> = vec![];
-    let mut counted = 0;
-    for name in ["drive_thru", "hospital"] {
-        let domain = Domain::load(&Files::folder(Path::new(env!("CARGO_MANIFEST_DIR"))), name).unwrap();
-        for rules in domain.rules.values() {
-            let derived = |l: &Literal| {
-                let Literal::Atom { atom, .. } = l else { return true };
-                let by_rule = |s: &Statement| matches!(&s.kind, Kind::Rule { head, body } if !body.is_empty() && heads(head).contains(&atom.predicate()));
-                rules.statements().iter().any(by_rule)
-            };
-            for s in rules.statements() {
-                let Kind::Rule { body, .. } = &s.kind else { continue };
-                if body.is_empty() {
-                    continue;
-                }
-                counted += 1;
-                // A rule that only hands on what one condition says is passed over by explanations: they go to that condition.
-                let literals: Option<Vec<&Literal>> = body.iter().map(|i| if let Item::Literal(l) = i { Some(l) } else { None }).collect();
-                let plain = literals.filter(|ls| ls.iter().all(|l| matches!(l, Literal::Atom { sign: Sign::Plain, .. })));
-                let hands_on = plain.is_some_and(|ls| ls.len() == 1 || ls.iter().filter(|l| derived(l)).count() == 1);
-                if s.reading.is_none() && !hands_on {
-                    unread.push(format!("{}: {}", s.origin, s.text));
-                }
-            }
-        }
-    }
-    unread.sort();
-    unread.dedup();
-    assert!(counted > 300, "only {counted} rules were looked at");
-    assert!(unread.is_empty(), "{} rules have no reading (a line `%: ...` above them):\n{}", unread.len(), unread.join("\n"));
 }

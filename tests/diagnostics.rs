@@ -143,6 +143,44 @@ fn a_domain_without_templates_or_with_a_broken_universe_is_told_of_before_anybod
     }
 }
 
+/// Files that only `verify` and `bench` read, and other words for replies.
+#[test]
+fn what_stands_beside_a_domain_is_checked_with_it() {
+    let root = tempfile::tempdir().unwrap();
+    let write = |path: &str, text: &str| {
+        let path = root.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    };
+    for part in ["ontology.yaml", "facts.lp", "templates.yaml", "lexicon.yaml", "synonyms.yaml"] {
+        write(&format!("kb/library/{part}"), &base(part).text);
+    }
+    write("rules/library/reader.lp", &base("rules.lp").text);
+    let files = duologue::domain::Files::folder(root.path());
+    let mut all = String::new();
+    for (file, text) in [
+        ("verify.yaml", "depth: 2\nroels: {}\nroles: {}\n"),
+        ("verify.yaml", "depth: 2\nroles:\n  reader:\n  - [registr]\n  - ['borow(\"Odes\")', done]\n  writer: [[done]]\n"),
+        (
+            "verify.yaml",
+            "depth: 2\nroles: {reader: [['borrow(\"No Such Book\")']]}\nreachable:\n- {name: end, role: reader, from: loan/1, by: [[leave]], goal: done}\n",
+        ),
+        ("bench.yaml", "- {name: one, role: reader, turns: [[done]], runds: 3}\n"),
+        ("bench.yaml", "- {name: one, role: reder, turns: [[done]]}\n- {name: two, role: reader, turns: [['borrow(1,2)']]}\n"),
+        ("replies.yaml", "rules: []\nwordz: {}\n"),
+    ] {
+        let path = format!("kb/library/{file}");
+        write(&path, text);
+        let found = duologue::check::domain(&files, "library");
+        assert!(found.iter().all(|d| codes::explain(d.code).is_some()));
+        let _ = write!(all, "{}\n", report::plain(&found));
+        fs::remove_file(root.path().join(path)).unwrap();
+    }
+    insta::with_settings!({snapshot_path => "diagnostics", prepend_module_to_snapshot => false, omit_expression => true}, {
+        insta::assert_snapshot!("beside", all);
+    });
+}
+
 /// Where more values than can be followed one by one lead to an action, nobody is told that it is never said.
 #[test]
 fn an_action_that_many_values_lead_to_is_said() {

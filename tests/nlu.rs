@@ -272,8 +272,9 @@ fn conversations_end_as_their_people_wanted() {
 }
 
 #[test]
+#[ignore = "needs NLU_CASES"]
 fn a_file_of_cases_is_scored() {
-    let Ok(files) = std::env::var("NLU_CASES") else { return };
+    let files = std::env::var("NLU_CASES").expect("NLU_CASES names the files of cases, with colons between them");
     for file in files.split(':') {
         let cases = nlu::read_cases(BufReader::new(std::fs::File::open(file).unwrap()), &ONTOLOGY.view).unwrap();
         let report = nlu::evaluate(&*TRANSLATOR, &cases);

@@ -8,9 +8,9 @@ use serde_saphyr::Spanned;
 
 use super::facts::Fact;
 use super::heard;
+use crate::diag::yaml::line_span;
 use crate::diag::{Diagnostic, Severity, Source, did_you_mean};
 use crate::ontology::Ontology;
-use crate::ontology::parse::line_span;
 use crate::term::{Atom, Term};
 use crate::understand::embedded::Embedded;
 use crate::understand::embedded::data::DomainFiles;

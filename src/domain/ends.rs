@@ -109,7 +109,7 @@ impl Domain {
     pub fn model_translator(&self, model: BlockingModel) -> Result<LlmUnderstand, ModelError> {
         let prompts = Prompts::with(|file| self.prompt(file))?;
         let path = format!("kb/{}/synonyms.yaml", self.ontology.domain);
-        let synonyms = self.files.read(&path).and_then(|text| read::<Synonyms>(&Source::new(&path, &text), "words and names").ok());
+        let synonyms = self.files.read(&path).and_then(|text| read::<Synonyms>(&Source::new(&path, &text)).ok());
         let names = Arc::new(Names::of(&self.ontology, self.facts.iter()).also(synonyms.iter().flat_map(|s| &s.names)));
         LlmUnderstand::new(model, &self.ontology, names, prompts, Settings::default())
     }

@@ -5,11 +5,13 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::dialogues::{Dialogue, fresh};
+use super::said::{self, Turns as Places};
+use crate::diag::{Diagnostic, Source, yaml};
 use crate::domain::Domain;
 use crate::facts::{MemoryStore, SessionKey};
+use crate::ontology::Ontology;
 use crate::reason::bench::{Case, Engine, Row, Turns, after_turns, of_turns, run, scaled};
 use crate::reason::{Base, ReasonError, Reasoner};
-use crate::term::Atom;
 use crate::turn::Said;
 
 /// What to measure.
@@ -68,7 +70,15 @@ pub enum BenchError {
 struct Call {
     name: String,
     role: String,
-    turns: Vec<Vec<Atom>>,
+    turns: Places,
+}
+
+/// What is wrong with a benchmark before anybody runs it: its form, and what its roles cannot say.
+pub fn faults(source: &Source, ontology: &Ontology) -> Vec<Diagnostic> {
+    match yaml::read::<Vec<Call>>(source, "D005") {
+        Err(d) => vec![d],
+        Ok(calls) => calls.iter().flat_map(|c| said::check(source, ontology, &c.role, &c.turns)).collect(),
+    }
 }
 
 /// Measures the calls of a domain.
@@ -92,7 +102,8 @@ pub fn reason(domain: &Domain, options: &Options, progress: &mut dyn FnMut(&str)
                     base
                 }
             };
-            let (base, facts) = after_turns(&base, &call.role, &call.turns)?;
+            let turns: Vec<Vec<_>> = call.turns.iter().map(|t| t.iter().map(|a| a.value.clone()).collect()).collect();
+            let (base, facts) = after_turns(&base, &call.role, &turns)?;
             cases.push(Case { name: call.name.clone(), kb_facts: kb.len(), base, facts });
         }
     }

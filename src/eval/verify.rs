@@ -6,12 +6,12 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::said::{self, Turns, unsayable};
 use crate::act::Returned;
-use crate::diag::{Diagnostic, Source};
+use crate::diag::{Diagnostic, Source, yaml};
 use crate::domain::{Domain, signature};
 use crate::ir::graph::{Flow, Node};
-use crate::ontology::Scope;
-use crate::ontology::parse::line_span;
+use crate::ontology::{Ontology, Scope};
 use crate::reason::verify::{Goal, Model, Searched, Speaker, Versions, Violation, verify};
 use crate::reason::{Base, ReasonError, Rules};
 use crate::term::{Atom, Name, Term};
@@ -81,12 +81,30 @@ impl From<OneOrMore> for Vec<Atom> {
     }
 }
 
-/// What is wrong with the form of a universe, before anybody searches it.
-pub fn malformed(source: &Source) -> Option<Diagnostic> {
-    let e = serde_saphyr::from_str::<Universe>(&source.text).err()?;
-    let at = e.location().map_or(0..0, |l| line_span(&source.text, l.line(), l.column()));
-    let d = Diagnostic::error("D005", source.origin(at), e.without_snippet().to_string());
-    Some(d.help("write depth, roles with what they say, and reachable goals (see docs/verify.md)"))
+/// What is said in a universe, with its places.
+#[derive(Deserialize)]
+struct Said {
+    roles: BTreeMap<String, Turns>,
+    #[serde(default)]
+    reachable: Vec<By>,
+}
+
+#[derive(Deserialize)]
+struct By {
+    role: String,
+    by: Turns,
+}
+
+/// What is wrong with a universe before anybody searches it: its form, and what its roles cannot say.
+pub fn faults(source: &Source, ontology: &Ontology) -> Vec<Diagnostic> {
+    let read = yaml::read::<Universe>(source, "D005").and_then(|_| yaml::read::<Said>(source, "D005"));
+    match read {
+        Err(d) => vec![d],
+        Ok(said) => {
+            let goals = said.reachable.iter().map(|r| (&r.role, &r.by));
+            said.roles.iter().chain(goals).flat_map(|(role, turns)| said::check(source, ontology, role, turns)).collect()
+        }
+    }
 }
 
 /// Checks a domain; `depth` overrides its own.
@@ -106,11 +124,8 @@ pub fn domain(domain: &Domain, depth: Option<usize>, time: Duration) -> Result<S
     for (role, turns) in &universe.roles {
         let rules = domain.rules.get(role.as_str()).ok_or_else(|| wrong(format!("`{role}` is no role")))?;
         for p in turns.iter().flatten() {
-            match domain.ontology.admit_atom(role, p) {
-                Err((code, message)) if code != "wrong_argument" && code != "number_out_of_bounds" => {
-                    return Err(wrong(format!("the {role} cannot say `{p}`: {message}")));
-                }
-                _ => {}
+            if let Some(message) = unsayable(&domain.ontology, role, p) {
+                return Err(wrong(message));
             }
         }
         let base = Base::build(rules, &domain.facts, &[])?;

@@ -8,7 +8,8 @@ use serde::Deserialize;
 use serde_saphyr::Spanned;
 
 use super::{ActionForm, Arg, Example, FactDecl, FunctionDecl, InputForm, Ontology, Parameter, Role, Scope, Setting, Sort, StandIn};
-use crate::diag::{Diagnostic, Origin, Source, did_you_mean, line_start};
+use crate::diag::yaml::{self, line_span};
+use crate::diag::{Diagnostic, Origin, Source, did_you_mean};
 use crate::term::{Atom, Name, Read, Term};
 
 #[derive(Deserialize)]
@@ -31,20 +32,57 @@ struct File {
     reads: Option<String>,
 }
 
+/// What a sort admits.
 #[derive(Deserialize)]
-#[serde(rename_all = "snake_case", deny_unknown_fields)]
+#[serde(try_from = "SortKeys")]
 enum SortText {
     Values(Vec<String>),
     Names(Vec<String>),
-    NewName(serde::de::IgnoredAny),
-    Int {
-        min: i32,
-        max: i32,
-        #[serde(default)]
-        clamp: bool,
-    },
+    NewName,
+    Int(Bounds),
     Union(Vec<String>),
-    Any(serde::de::IgnoredAny),
+    Any,
+}
+
+/// The same as a file has it: one of its keys, so that any other is named.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SortKeys {
+    values: Option<Vec<String>>,
+    names: Option<Vec<String>>,
+    new_name: Option<serde::de::IgnoredAny>,
+    int: Option<Bounds>,
+    union: Option<Vec<String>>,
+    any: Option<serde::de::IgnoredAny>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Bounds {
+    min: i32,
+    max: i32,
+    #[serde(default)]
+    clamp: bool,
+}
+
+impl TryFrom<SortKeys> for SortText {
+    type Error = &'static str;
+
+    fn try_from(k: SortKeys) -> Result<Self, Self::Error> {
+        let said = [
+            k.values.map(Self::Values),
+            k.names.map(Self::Names),
+            k.new_name.map(|_| Self::NewName),
+            k.int.map(Self::Int),
+            k.union.map(Self::Union),
+            k.any.map(|_| Self::Any),
+        ];
+        let mut said = said.into_iter().flatten();
+        match (said.next(), said.next()) {
+            (Some(one), None) => Ok(one),
+            _ => Err("a sort has one of the keys values, names, new_name, int, union and any"),
+        }
+    }
 }
 
 #[derive(Deserialize)]
@@ -151,19 +189,9 @@ struct ParameterText {
 
 /// Reads an ontology. With errors the value is absent; warnings come beside it.
 pub fn ontology(source: &Source) -> (Option<Ontology>, Vec<Diagnostic>) {
-    let file: File = match serde_saphyr::from_str(&source.text) {
+    let file: File = match yaml::read(source, "O001") {
         Ok(f) => f,
-        Err(e) => {
-            let at = e.location().map_or(0..0, |l| line_span(&source.text, l.line(), l.column()));
-            let message = e.without_snippet().to_string();
-            return (
-                None,
-                vec![
-                    Diagnostic::error("O001", source.origin(at), message)
-                        .help("the file must be YAML with the keys domain, title, sorts, facts, roles, inputs and actions"),
-                ],
-            );
-        }
+        Err(d) => return (None, vec![d]),
     };
     let mut reader = Reader { source, sorts: BTreeMap::new(), diagnostics: vec![] };
     let ontology = reader.file(file);
@@ -183,10 +211,10 @@ impl Reader<'_> {
             let sort = match &text.value {
                 SortText::Values(v) => Sort::Values(names(v)),
                 SortText::Names(v) => Sort::Names(names(v)),
-                SortText::NewName(_) => Sort::NewName,
-                SortText::Int { min, max, clamp } => Sort::Int { min: *min, max: *max, clamp: *clamp },
+                SortText::NewName => Sort::NewName,
+                SortText::Int(b) => Sort::Int { min: b.min, max: b.max, clamp: b.clamp },
                 SortText::Union(v) => Sort::Union(names(v)),
-                SortText::Any(_) => Sort::Any,
+                SortText::Any => Sort::Any,
             };
             self.sorts.insert(name.as_str().into(), sort);
         }
@@ -422,16 +450,4 @@ impl Read for Arg {
 
 fn names(texts: &[String]) -> Vec<Name> {
     texts.iter().map(|t| t.as_str().into()).collect()
-}
-
-/// The byte range of the word at a line and column, both from 1.
-pub fn line_span(text: &str, line: u64, column: u64) -> std::ops::Range<usize> {
-    let line = usize::try_from(line).unwrap_or(1).max(1);
-    let column = usize::try_from(column).unwrap_or(1).max(1);
-    let line_start = line_start(text, line);
-    let rest = text.get(line_start..).unwrap_or("");
-    let offset = rest.char_indices().nth(column - 1).map_or(0, |(i, _)| i);
-    let start = line_start + offset;
-    let len = text.get(start..).map_or(0, |r| r.find(['\n', ',', '}']).unwrap_or(r.len()));
-    start..start + len
 }

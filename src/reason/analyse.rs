@@ -223,6 +223,30 @@ fn reads_any(s: &Statement, moving: &BTreeSet<Predicate>) -> bool {
     matches!(&s.kind, Kind::Rule { head, body } if mentions(head, body).iter().any(|(p, _)| moving.contains(p)))
 }
 
+pub(super) const STORED: &str = "stored";
+pub(super) const MENTIONS: &str = "mentions";
+/// Static: made with a site's base.
+pub const KB_MENTIONS: &str = "kb_mentions";
+
+/// The predicates that come with session and turn; a signature declares them.
+pub const MOVING: [(&str, usize); 2] = [(STORED, 2), (MENTIONS, 2)];
+
+/// Which of the facts about facts some rule reads.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Wanted {
+    pub(super) stored: bool,
+    pub(super) mentions: bool,
+    pub(super) kb_mentions: bool,
+}
+
+impl Wanted {
+    /// What these rules read.
+    pub(super) fn of(analysis: &Analysis) -> Self {
+        let read = |name: &str| analysis.edges.iter().any(|(_, p, _): &(Predicate, Predicate, bool)| p.1 == 2 && &*p.0 == name);
+        Self { stored: read(STORED), mentions: read(MENTIONS), kb_mentions: read(KB_MENTIONS) }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

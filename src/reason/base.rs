@@ -4,12 +4,11 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 
 use super::ReasonError;
-use super::certify::{Model, Seen, Verdict};
+use super::certify::Seen;
 use super::eval::store::{FACT, RelId, Relation};
 use super::eval::terms::{Id, Terms};
 use super::eval::{Evaluation, FALSE, GaveUp, Limits, Scratch};
 use super::rules::{Rules, Scope};
-use super::slice;
 use crate::term::Atom;
 
 /// The rules with a site's facts and their consequences; cheap to clone.
@@ -30,13 +29,13 @@ pub(super) struct Inner {
     /// The checker's own indexes of the rows.
     pub seen: Seen,
     /// For a base that came by a change from one that was certified: the relations that are the same rows as there.
-    kept: Vec<bool>,
-    certified: OnceLock<Result<(), ReasonError>>,
-    confirmed: OnceLock<Result<(), ReasonError>>,
+    pub kept: Vec<bool>,
+    pub certified: OnceLock<Result<(), ReasonError>>,
+    pub confirmed: OnceLock<Result<(), ReasonError>>,
 }
 
 /// Static evaluation happens when facts change, not while somebody waits for an answer.
-const LIMITS: Limits = Limits { rows: 20_000_000, steps: 2_000_000_000 };
+pub(super) const LIMITS: Limits = Limits { rows: 20_000_000, steps: 2_000_000_000 };
 
 /// How many tables of terms may lie on top of each other.
 const MAX_TABLES: usize = 8;
@@ -185,50 +184,6 @@ impl Base {
         let kept = if sound { (0..).take(relations.len()).map(same).collect() } else { Vec::new() };
         let (certified, confirmed) = (OnceLock::new(), OnceLock::new());
         Ok(Self { inner: Arc::new(Inner { rules: rules.clone(), terms, relations, counts, shown: OnceLock::new(), seen, kept, certified, confirmed }) })
-    }
-
-    /// Whether the checker accepts all that follows from the stored facts alone; it looks once, and clingo where it cannot.
-    pub(super) fn certified(&self) -> Result<(), ReasonError> {
-        let inner = &self.inner;
-        let check = || {
-            let Ok(checker) = &inner.rules.checker else { return self.confirmed() };
-            let layouts = &inner.rules.program.layouts;
-            let rows = inner.relations.iter().map(|r| &**r).collect();
-            let model = Model { fixed: &[], seen: &Seen::default(), rows, layouts, max_steps: LIMITS.steps };
-            let given =
-                inner.relations.iter().zip(0..).flat_map(|(rows, r)| (0..).zip(&rows.derived).filter(|(_, d)| d.rule == FACT).map(move |(n, _)| (r, n)));
-            match checker.statics(&model, &mut Terms::over(&inner.terms), given, &inner.kept) {
-                Verdict::Holds => Ok(()),
-                Verdict::Differs(difference) => Err(self.disagreement(difference)),
-                Verdict::GaveUp => self.confirmed(),
-            }
-        };
-        inner.certified.get_or_init(check).clone()
-    }
-
-    /// Whether clingo derives the same from the stored facts alone; it is asked once, which takes as long as grounding them all.
-    pub(super) fn confirmed(&self) -> Result<(), ReasonError> {
-        let ask = || {
-            let clingo = super::decide::one_model(&slice::of_facts(self), None)?;
-            let ids = &self.inner.rules.program.layouts.ids;
-            let mut held: Vec<Atom> = ids.keys().filter(|p| &*p.0 != FALSE).flat_map(|p| self.query(&p.0, p.1)).collect();
-            held.sort_unstable();
-            match super::decide::difference(&held, &clingo) {
-                Some(difference) => Err(self.disagreement(difference)),
-                None => Ok(()),
-            }
-        };
-        self.inner.confirmed.get_or_init(ask).clone()
-    }
-
-    /// What clingo said of the stored facts' consequences, if it was asked.
-    pub(super) fn verdict(&self) -> Option<&Result<(), ReasonError>> {
-        self.inner.confirmed.get()
-    }
-
-    fn disagreement(&self, difference: String) -> ReasonError {
-        let reproducer = super::reproduce::write(&self.inner.rules, &slice::of_facts(self), &difference);
-        ReasonError::Disagreement { difference, reproducer }
     }
 
     /// The same base with a defect in its static rows.

@@ -13,7 +13,6 @@ use std::time::{Duration, Instant};
 
 use clingo::{ClingoError, Control, Part, ShowType, Signature, SolveHandle, SolveMode, SolveResult, SolverLiteral, Symbol, SymbolType};
 
-use super::models::Found;
 use crate::term::{Atom, Name, Term};
 
 /// What clingo said about a program.
@@ -121,6 +120,15 @@ pub fn messages(program: &str) -> Vec<Message> {
 
 fn failed(e: &ClingoError) -> SolveError {
     SolveError::Failed(e.to_string())
+}
+
+/// What holds under assumptions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// A model: its shown atoms.
+    Model(Vec<Atom>),
+    /// None, and these assumptions alone exclude them all.
+    Refuted(Vec<Atom>),
 }
 
 /// Solves a program: at most `models` models, within `limit` if given. Without a limit clingo runs on the caller's thread, which

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::clingo::messages;
-use super::slice::without_bounds;
+use super::clingo_text::without_bounds;
 use super::syntax::parse;
 use crate::diag::{Diagnostic, Source, line_start};
 use crate::term::{Atom, Name};

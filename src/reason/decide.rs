@@ -5,15 +5,16 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use super::ReasonError;
-use super::base::{Base, gave_up, insert_fact};
-use super::certify::{Model, Verdict};
+use super::base::{Base, LIMITS, gave_up, insert_fact};
+use super::certify::{Model, Seen, Verdict};
 use super::clingo::SolveError;
-use super::eval::store::{RelId, Relation};
+use super::eval::store::{FACT, RelId, Relation};
 use super::eval::terms::{Id, Terms};
 use super::eval::{Evaluation, FALSE, Limits};
 use super::outcome::Outcome;
 use super::proof::why_not;
 use super::rules::{Rules, Workspace};
+use super::slice::reproducer::write;
 use super::slice::{self, Slice};
 use super::syntax::Predicate;
 use crate::term::Atom;
@@ -93,9 +94,56 @@ pub(super) fn certified(outcome: &mut Outcome, facts: &[Atom], budget: &Budget) 
         Verdict::Holds => Ok(true),
         Verdict::GaveUp => Ok(false),
         Verdict::Differs(difference) => {
-            let reproducer = super::reproduce::write(base.rules(), &slice::of_decision(&base, facts), &difference);
+            let reproducer = write(base.rules(), &slice::of_decision(&base, facts), &difference);
             Err(ReasonError::Disagreement { difference, reproducer })
         }
+    }
+}
+
+/// What follows from the stored facts alone, looked at once.
+impl Base {
+    /// Whether the checker accepts all that follows from the stored facts alone; it looks once, and clingo where it cannot.
+    pub(super) fn certified(&self) -> Result<(), ReasonError> {
+        let inner = &self.inner;
+        let check = || {
+            let Ok(checker) = &inner.rules.checker else { return self.confirmed() };
+            let layouts = &inner.rules.program.layouts;
+            let rows = inner.relations.iter().map(|r| &**r).collect();
+            let model = Model { fixed: &[], seen: &Seen::default(), rows, layouts, max_steps: LIMITS.steps };
+            let given =
+                inner.relations.iter().zip(0..).flat_map(|(rows, r)| (0..).zip(&rows.derived).filter(|(_, d)| d.rule == FACT).map(move |(n, _)| (r, n)));
+            match checker.statics(&model, &mut Terms::over(&inner.terms), given, &inner.kept) {
+                Verdict::Holds => Ok(()),
+                Verdict::Differs(difference) => Err(self.disagreement(difference)),
+                Verdict::GaveUp => self.confirmed(),
+            }
+        };
+        inner.certified.get_or_init(check).clone()
+    }
+
+    /// Whether clingo derives the same from the stored facts alone; it is asked once, which takes as long as grounding them all.
+    pub(super) fn confirmed(&self) -> Result<(), ReasonError> {
+        let ask = || {
+            let clingo = one_model(&slice::of_facts(self), None)?;
+            let ids = &self.inner.rules.program.layouts.ids;
+            let mut held: Vec<Atom> = ids.keys().filter(|p| &*p.0 != FALSE).flat_map(|p| self.query(&p.0, p.1)).collect();
+            held.sort_unstable();
+            match difference(&held, &clingo) {
+                Some(difference) => Err(self.disagreement(difference)),
+                None => Ok(()),
+            }
+        };
+        self.inner.confirmed.get_or_init(ask).clone()
+    }
+
+    /// What clingo said of the stored facts' consequences, if it was asked.
+    pub(super) fn verdict(&self) -> Option<&Result<(), ReasonError>> {
+        self.inner.confirmed.get()
+    }
+
+    fn disagreement(&self, difference: String) -> ReasonError {
+        let reproducer = write(&self.inner.rules, &slice::of_facts(self), &difference);
+        ReasonError::Disagreement { difference, reproducer }
     }
 }
 
@@ -110,7 +158,7 @@ fn agreed(base: &Base, facts: &[Atom], shown: &[Atom], budget: &Budget) -> Resul
     let same = if rules.left.is_empty() { difference(shown, &model) } else { difference(&of_both(shown), &of_both(&model)) };
     match same {
         None => Ok(model),
-        Some(difference) => Err(ReasonError::Disagreement { reproducer: super::reproduce::write(rules, &slice, &difference), difference }),
+        Some(difference) => Err(ReasonError::Disagreement { reproducer: write(rules, &slice, &difference), difference }),
     }
 }
 

@@ -6,14 +6,7 @@ use super::ReasonError;
 use super::clingo::{self, SolveError};
 use crate::term::Atom;
 
-/// What holds under assumptions.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Found {
-    /// A model: its shown atoms.
-    Model(Vec<Atom>),
-    /// None, and these assumptions alone exclude them all.
-    Refuted(Vec<Atom>),
-}
+pub use super::clingo::Found;
 
 /// A grounded program.
 #[derive(Debug)]

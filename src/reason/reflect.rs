@@ -8,34 +8,11 @@
 
 use std::borrow::Cow;
 
-use super::analyse::Analysis;
+use super::analyse::{MENTIONS, STORED};
 use super::rules::{Rules, Scope};
-use super::syntax::Predicate;
 use crate::term::{Atom, Name, Term};
 
-const STORED: &str = "stored";
-const MENTIONS: &str = "mentions";
-/// Static: made with a site's base.
-pub const KB_MENTIONS: &str = "kb_mentions";
-
-/// The predicates that come with session and turn; a signature declares them.
-pub const MOVING: [(&str, usize); 2] = [(STORED, 2), (MENTIONS, 2)];
-
-/// Which of them some rule reads.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Wanted {
-    stored: bool,
-    mentions: bool,
-    kb_mentions: bool,
-}
-
-impl Wanted {
-    /// What these rules read.
-    pub(super) fn of(analysis: &Analysis) -> Self {
-        let read = |name: &str| analysis.edges.iter().any(|(_, p, _): &(Predicate, Predicate, bool)| p.1 == 2 && &*p.0 == name);
-        Self { stored: read(STORED), mentions: read(MENTIONS), kb_mentions: read(KB_MENTIONS) }
-    }
-}
+pub use super::analyse::{KB_MENTIONS, MOVING};
 
 /// The facts of session and turn with what rules ask about them; what was made before is made anew.
 pub(super) fn reflect<'a>(rules: &Rules, facts: &'a [Atom]) -> Cow<'a, [Atom]> {

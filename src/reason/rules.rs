@@ -5,12 +5,12 @@ use std::sync::{Arc, Mutex};
 
 use super::analyse::{Analysis, analyse, heads};
 use super::certify::Checker;
+use super::clingo_text::for_clingo;
 use super::eval::plan::NoPlan;
 use super::eval::store::{RelId, Relation};
 use super::eval::terms::Terms;
 use super::eval::{Program, Query, Scratch, Stratum, normal};
-use super::slice::possible::{Sketch, sketches};
-use super::slice::{for_clingo, supplies};
+use super::sketch::{Sketch, sketches, supplies};
 use super::syntax::{Expr, Head, Item, Kind, Literal, Predicate, Statement, parse};
 use crate::diag::{Diagnostic, Origin, Severity, Source, did_you_mean};
 use crate::term::Name;
@@ -66,7 +66,7 @@ pub struct Rules {
     /// Memory of finished decisions, for the next ones.
     pub(super) pool: Mutex<Vec<Workspace>>,
     /// What the rules ask about facts as things.
-    pub(super) reflected: super::reflect::Wanted,
+    pub(super) reflected: super::analyse::Wanted,
     warnings: Vec<Diagnostic>,
 }
 
@@ -169,7 +169,7 @@ impl Rules {
         }
         let analysis = analyse(&statements, &moving, &unplanned);
         let (program, left) = compile(&statements, &analysis);
-        let reflected = super::reflect::Wanted::of(&analysis);
+        let reflected = super::analyse::Wanted::of(&analysis);
         unreached(&statements, &analysis, &mut warnings);
 
         let mut shown = Vec::new();

@@ -157,6 +157,23 @@ fn nobody_can_say_what_his_role_may_not() {
 }
 
 #[test]
+fn of_two_places_told_in_one_breath_the_last_is_where_the_speaker_is() {
+    let ride = Talk::new(domain(include_str!("../../kb/star/flows/ride_book.json")), "informant");
+    let told = |places: [&str; 2]| {
+        let said = places.map(|p| format!("present(place,\"{p}\")"));
+        ride.engine.turn(&SessionKey::new("main", "elsewhere"), "informant", &Said::Predicates(&said), None).unwrap();
+        let kept = ride.engine.store().facts(Scope::Shared, &Talk::key()).unwrap();
+        kept.iter().map(|f| f.atom.to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(told(["Kings Road", "Mill Lane"]), ["present(place,\"Mill Lane\")"]);
+    assert_eq!(told(["Mill Lane", "Kings Road"]), ["present(place,\"Kings Road\")"]);
+    let said = ["gives(\"CustomerName\",\"Ann\")".to_owned(), "gives(\"ArrivalLocation\",\"Station\")".to_owned()];
+    let record = ride.engine.turn(&Talk::key(), "speaker", &Said::Predicates(&said), None).unwrap();
+    let call = record.rounds.iter().flat_map(|r| &r.calls).next().unwrap();
+    assert_eq!(call.inputs.get("DepartureLocation"), Some(&json!("Kings Road")));
+}
+
+#[test]
 fn a_sound_flow_breaks_nothing_and_what_goes_wrong_is_told_with_the_way_there() {
     let search = |flow: &str| verify::domain(&domain(flow), Some(3), std::time::Duration::from_secs(60)).unwrap();
     let sound = search(FLOW);

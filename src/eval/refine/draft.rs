@@ -129,14 +129,23 @@ fn step(text: &str) -> Option<Step> {
     if holds(&d.leaving) {
         return Some(Step::Leave);
     }
-    let asks = d.asking.contains(verb) || d.finding.split(' ').next() == Some(verb) && lower.contains(&d.finding);
+    let request = |list: &str| {
+        let slots = things(list);
+        (!slots.is_empty()).then(|| Step::Request { slots, optional: holds(&d.optional) })
+    };
+    if d.tellers.contains(verb) {
+        let gives = said.iter().skip_while(|w| *w != verb).skip(1).find(|w| !d.before_verb.contains(w)).filter(|w| d.giving.contains(w))?;
+        let (_, list) = lower.get(lower.find(gives.as_str())?..)?.split_once(' ')?;
+        return request(list);
+    }
+    let knows = lower.contains(&format!("{verb} {}", d.knowing)) || lower.contains(&format!("{verb}s {}", d.knowing));
+    let asks = knows || d.asking.contains(verb) || d.finding.split(' ').next() == Some(verb) && lower.contains(&d.finding);
     if d.confirming.contains(verb) || asks && holds(&d.whether) {
         return Some(Step::Confirm(capital(text)));
     }
     if asks {
         let at = first_of(&lower, &DESIGN.asked).map(|(at, length)| at + length)?;
-        let slots = things(lower.get(at..)?);
-        return (!slots.is_empty()).then(|| Step::Request { slots, optional: holds(&d.optional) });
+        return request(lower.get(at..)?);
     }
     if d.telling.contains(verb) {
         return Some(Step::Inform(capital(text)));

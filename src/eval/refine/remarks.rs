@@ -356,10 +356,30 @@ fn asks_for(view: &Vocabulary, sentence: &str, known: &[&SlotAt]) -> Vec<Change>
 /// The things of a list in words: "the name, the phone number and a date".
 pub fn things(text: &str) -> Vec<String> {
     let bare = |p: &str| {
-        let kept: Vec<&str> = p.split_whitespace().skip_while(|w| DESIGN.empty.iter().chain(&DESIGN.before_things).any(|e| e == w)).collect();
+        let kept: Vec<&str> = p.split_whitespace().skip_while(|w| DESIGN.empty.iter().chain(&DESIGN.before_things).any(|e| e == owner(w))).collect();
         kept.join(" ").trim_matches(['"', '?', ':', '.']).to_owned()
     };
+    let bare = |p: &str| questioned(p.trim()).unwrap_or_else(|| bare(p));
     listed(text, &DESIGN.joints).split(',').map(bare).filter(|p| !p.is_empty() && p.split_whitespace().count() < 6).collect()
+}
+
+/// Whose a thing is: "user's" is of the user.
+fn owner(word: &str) -> &str {
+    ["'s", "’s", "'", "’"].iter().find_map(|end| word.strip_suffix(end)).unwrap_or(word)
+}
+
+/// The thing that a question within a sentence asks for: "where they want to go" is the place to go, "when the party starts" the time of the party.
+fn questioned(phrase: &str) -> Option<String> {
+    let mut said = phrase.split_whitespace();
+    let noun = DESIGN.questions.get(said.next()?)?;
+    let articles = ["the", "a", "an"];
+    let whose = said.clone().find(|w| !articles.contains(w))?;
+    let rest: Vec<&str> = said.filter(|w| ![&DESIGN.empty, &DESIGN.wanting].into_iter().flatten().any(|e| e == w || *e == text::stem(w))).collect();
+    Some(match rest.as_slice() {
+        [] => noun.clone(),
+        [first, ..] if *first == whose => format!("{noun} of the {first}"),
+        _ => format!("{noun} to {}", rest.join(" ")),
+    })
 }
 
 /// A list with commas alone, joined by these.

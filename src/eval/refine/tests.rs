@@ -133,6 +133,32 @@ fn failed_dialogues_lead_to_the_changes_that_they_bear_out() {
     assert_eq!(patch.because, "recorded dialogues: 6 of 15 turns right, 15 with these changes");
 }
 
+/// The slots that a description asks for.
+fn asked_for(prose: &str) -> Vec<String> {
+    let first = draft("room", prose);
+    assert_eq!(first.not_understood, [""; 0], "{prose}");
+    let (flow, found) = chief::read(&first.source);
+    assert!(found.iter().all(|d| d.severity != Severity::Error), "{found:?}");
+    flow.unwrap().graph().unwrap().slots().iter().map(|(_, s)| s.name.clone()).collect()
+}
+
+#[test]
+fn things_are_asked_for_in_many_words_and_belong_to_nobody() {
+    for prose in [
+        "Ask for the user's name, their day and the caller's phone number.",
+        "It needs to know the user's name, the day and the phone number.",
+        "The bot needs to know their name, the day and their phone number.",
+        "The user gives their name, a day and the phone number.",
+        "The customer then provides his name, the day and a phone number.",
+        "The caller tells the bot the caller's name, the day and their phone number.",
+    ] {
+        assert_eq!(asked_for(prose), ["name", "day", "phone_number"], "{prose}");
+    }
+    assert_eq!(asked_for("Find out where the user wants to go and when they want to leave."), ["place_to_go", "time_to_leave"]);
+    assert_eq!(asked_for("Find out when the party starts. It needs to know where they are."), ["time_of_the_party", "place"]);
+    assert!(!draft("room", "The user smiles. It needs to rain.").not_understood.is_empty());
+}
+
 #[test]
 fn prose_becomes_a_first_flow() {
     let prose = "Greet the user. Ask for their name, the day and the start time. Optionally ask for a message. Then check the availability. \

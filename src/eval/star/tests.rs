@@ -32,8 +32,8 @@ fn the_24_flows_load_without_errors() {
 fn most_acts_of_the_excerpt_are_predicted() {
     let report = run(&Args { dialogues: vec![excerpt()], rounds: 50, ..Args::default() }).unwrap();
     assert_eq!(report.dialogues, 11);
-    assert!(report.macro_score.accuracy > 60.0, "{}", report.table());
-    assert!(report.macro_f1_interval.low <= report.macro_score.f1);
+    // A little below what is measured: 68.4 and 66.4.
+    assert!(report.macro_score.accuracy >= 67.5 && report.macro_score.f1 >= 65.5, "{}", report.table());
 }
 
 #[test]
@@ -94,27 +94,45 @@ fn the_next_turns_do_not_leak_into_a_prediction() {
     }
 }
 
+/// The dialogue up to the end of the turn that begins at `start`; what the agent does, asks and finds in that turn is another dialogue's.
+fn with_a_turn_of(dialogue: &data::Recording, start: usize, other: &data::Recording) -> data::Recording {
+    let mut out = dialogue.clone();
+    let end = out.events.iter().skip(start + 1).position(|(_, e)| matches!(e, Event::User(_))).map_or(out.events.len(), |n| start + 1 + n);
+    out.events.truncate(end);
+    let of_kind = |kind: &Event| other.events.iter().map(|(_, e)| e).filter(|e| std::mem::discriminant(*e) == std::mem::discriminant(kind)).cloned().collect();
+    for (n, (_, e)) in out.events.iter_mut().enumerate().skip(start + 1) {
+        let others: Vec<Event> = of_kind(e);
+        if let Some(o) = others.iter().cycle().skip(n).take(others.len()).find(|o| *o != e) {
+            *e = o.clone();
+        }
+    }
+    out
+}
+
 #[test]
 fn what_the_agent_does_in_a_turn_does_not_leak_into_its_prediction() {
     let ready = load(None).unwrap();
-    for dialogue in data::read(&[excerpt()]).unwrap() {
-        // Act labels are exchanged and results turned to nothing in the last turn alone: only what the engine finds there may change.
-        let at = dialogue.events.iter().rposition(|(_, e)| matches!(e, Event::User(_))).unwrap();
-        let mut other = dialogue.clone();
-        for (_, e) in other.events.iter_mut().skip(at) {
-            match e {
-                Event::Act(label, text) => (*label, *text) = ("hello".into(), "Hello, how can I help?".into()),
-                Event::Result(r) => *r = None,
-                _ => {}
+    let dialogues = data::read(&[excerpt()]).unwrap();
+    let (mut compared, mut relabelled) = (0, 0);
+    for (dialogue, other) in dialogues.iter().zip(dialogues.iter().cycle().skip(1)) {
+        let task = &ready[&dialogue.task];
+        let predict = |d: &data::Recording| predict(task, &[d], None, &Args::default()).unwrap();
+        let starts = dialogue.events.iter().enumerate().filter(|(_, (_, e))| matches!(e, Event::User(_))).map(|(n, _)| n);
+        let whole = predict(dialogue);
+        for start in starts {
+            let swapped = predict(&with_a_turn_of(dialogue, start, other));
+            let Some(is) = swapped.last().filter(|e| e.event > dialogue.events[start].0) else { continue };
+            let was = whole.iter().find(|e| e.event == is.event).unwrap();
+            assert_eq!(was.called, is.called, "{} {}", dialogue.id, is.event);
+            // What a call found is the engine's to use.
+            if !was.called {
+                assert_eq!(was.predicted, is.predicted, "{} {}", dialogue.id, is.event);
+                compared += 1;
+                relabelled += usize::from(was.gold != is.gold);
             }
         }
-        let task = &ready[&dialogue.task];
-        let last = |d: &data::Recording| predict(task, &[d], None, &Args::default()).unwrap().into_iter().next_back().unwrap();
-        let (was, is) = (last(&dialogue), last(&other));
-        if was.event >= dialogue.events[at].0 && !was.called {
-            assert_eq!(was.predicted, is.predicted, "{}", dialogue.id);
-        }
     }
+    assert!(compared >= 35 && relabelled >= 30, "{compared} turns compared, {relabelled} with another label");
 }
 
 #[test]

@@ -9,7 +9,7 @@ use super::{Checker, Rule, Seen, hash};
 use crate::reason::eval::layouts::Layouts;
 use crate::reason::eval::store::{RelId, Relation};
 use crate::reason::eval::terms::{Id, Node, Terms};
-use crate::reason::proof::search::order;
+use crate::reason::order::order;
 use crate::reason::syntax::Fold;
 use crate::term::Atom;
 

@@ -4,10 +4,11 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 use super::build::{Builder, fill};
-use super::search::{Bindings, Goal, Holding, Search, order};
+use super::search::{Bindings, Goal, Holding, Search};
 use super::{Fails, Proof, RuleRef, Way, WhyNot};
 use crate::diag::Source;
 use crate::reason::eval::terms::Id;
+use crate::reason::order::order;
 use crate::reason::outcome::Outcome;
 use crate::reason::syntax::{Aggregate, AtomPattern, Element, Expr, Fold, Head, Item, Kind, Literal, Rel, Sign, Statement, parse};
 use crate::term::{Atom, Name, Term};

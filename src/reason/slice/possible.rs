@@ -8,24 +8,13 @@ use std::rc::Rc;
 
 use crate::reason::base::Base;
 use crate::reason::certify::{FEW, hash, within};
-use crate::reason::eval::layouts::Layouts;
 use crate::reason::eval::store::RelId;
 use crate::reason::eval::terms::{Id, Node, Terms};
-use crate::reason::eval::{Compiled, Stratum, plain};
-use crate::reason::syntax::{Expr, Item, Literal, Rel, Sign, is_anonymous};
-use crate::term::{Atom, Name};
+use crate::reason::sketch::{Part, Sketch};
+use crate::term::Atom;
 
 /// How many outlines of one predicate are told apart.
 const MAX_OUTLINES: usize = 6;
-
-/// A term of a rule.
-#[derive(Clone, Debug)]
-enum Part {
-    Any,
-    Var(usize),
-    Is(Id),
-    Fun(Id, Vec<Part>),
-}
 
 /// What is known of a value.
 #[derive(Clone, Debug)]
@@ -33,48 +22,6 @@ enum Value {
     Any,
     Is(Id),
     Fun(Id, Rc<[Value]>),
-}
-
-/// A rule without what does not count here.
-#[derive(Clone, Debug, Default)]
-pub struct Sketch {
-    head: (RelId, Vec<Part>),
-    body: Vec<(RelId, Vec<Part>)>,
-    /// Pairs that must be equal, or must differ.
-    pairs: Vec<(bool, Part, Part)>,
-    vars: usize,
-}
-
-/// The sketches of rules, by number; static rules have an empty one, since what they derive is part of the base.
-pub fn sketches(rules: &[Compiled], moving: &[Stratum], layouts: &Layouts, terms: &mut Terms) -> Vec<Sketch> {
-    let mut out = vec![Sketch::default(); rules.len()];
-    for id in moving.iter().flat_map(|s| &s.rules) {
-        let (Some(rule), Some(slot)) = (rules.get(*id as usize), out.get_mut(*id as usize)) else { continue };
-        let mut parts = |args: &[Expr]| args.iter().map(|e| part(e, &rule.vars, terms)).collect::<Vec<_>>();
-        let head = (rule.head.0, parts(&rule.pattern.args));
-        let body = rule.body.iter().filter_map(plain).filter_map(|a| Some((*layouts.ids.get(&a.predicate())?, parts(&a.args)))).collect();
-        let mut pairs = Vec::new();
-        for item in &rule.body {
-            if let Item::Literal(Literal::Compare { sign: Sign::Plain, left, rest, .. }) = item
-                && let [(rel @ (Rel::Eq | Rel::Ne), right)] = rest.as_slice()
-            {
-                pairs.push((*rel == Rel::Eq, part(left, &rule.vars, terms), part(right, &rule.vars, terms)));
-            }
-        }
-        *slot = Sketch { head, body, pairs, vars: rule.vars.len() };
-    }
-    out
-}
-
-fn part(e: &Expr, vars: &[Name], terms: &mut Terms) -> Part {
-    match e {
-        Expr::Var(n, _) if !is_anonymous(n) => vars.iter().position(|v| v == n).map_or(Part::Any, Part::Var),
-        Expr::Int(n) => Part::Is(terms.of_int(*n)),
-        Expr::Const(n) => Part::Is(terms.of_const(n)),
-        Expr::Str(n) => Part::Is(terms.of_str(n)),
-        Expr::Fun(n, args) => Part::Fun(terms.of_const(n), args.iter().map(|a| part(a, vars, terms)).collect()),
-        _ => Part::Any,
-    }
 }
 
 /// The evaluation over outlines.

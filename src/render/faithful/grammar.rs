@@ -11,7 +11,7 @@ use super::names::{Cuts, Heads, Spoken, cut, heads, merged, named, names_of, par
 use super::phrase::{Fill, Form, Part, Piece, Shape, Slot, among, phrase};
 use super::scan::NameIndex;
 use super::words::{self, Phrase};
-use crate::diag::{Diagnostic, Source};
+use crate::diag::{Diagnostic, Source, yaml};
 use crate::render::Say;
 use crate::render::templates::text::Words;
 use crate::term::pattern::{Bindings, Pattern, Value};
@@ -152,12 +152,8 @@ impl Grammar {
         let mut found = vec![];
         let mut shared = BTreeMap::new();
         for source in sources {
-            match serde_saphyr::from_str::<File>(&source.text) {
-                Err(e) => {
-                    let at = e.location().map_or(0..0, |l| crate::ontology::parse::line_span(&source.text, l.line(), l.column()));
-                    let help = "the file must be YAML with the keys denying, refusing, rows, never, merge, words and rules";
-                    found.push(Diagnostic::error("T011", source.origin(at), e.without_snippet().to_string()).help(help));
-                }
+            match yaml::read::<File>(source, "T011") {
+                Err(d) => found.push(d),
                 Ok(file) => {
                     shared.extend(file.words.clone());
                     grammar.short.extend(file.short);

@@ -4,8 +4,8 @@ use serde::Deserialize;
 use serde_saphyr::Spanned;
 
 use super::{Sentence, Taken, Templates};
+use crate::diag::yaml::{self, line_span};
 use crate::diag::{Diagnostic, Source};
-use crate::ontology::parse::line_span;
 use crate::render::{Say, Tone};
 
 /// Another wording of a sentence of the templates.
@@ -36,11 +36,7 @@ struct Entry {
 
 /// The wordings of a file.
 pub fn read(source: &Source) -> Result<Vec<Banked>, Vec<Diagnostic>> {
-    let file: File = serde_saphyr::from_str(&source.text).map_err(|e| {
-        let at = e.location().map_or(0..0, |l| line_span(&source.text, l.line(), l.column()));
-        let help = "the file must be YAML with a list `wordings` of sentences `of` the templates and other ways to `say` each";
-        vec![Diagnostic::error("T012", source.origin(at), e.without_snippet().to_string()).help(help)]
-    })?;
+    let file: File = yaml::read(source, "T012").map_err(|d| vec![d])?;
     let place = |s: &Spanned<String>| line_span(&source.text, s.referenced.line(), s.referenced.column()).start;
     let of = |e: Entry| e.say.into_iter().map(|s| Banked { of: e.of.clone(), at: place(&s), say: s.value }).collect::<Vec<_>>();
     Ok(file.wordings.into_iter().flat_map(of).collect())

@@ -9,8 +9,8 @@ use serde_saphyr::Spanned;
 use super::bank::{self, Banked};
 use super::text::{Expression, FILTERS, Phrase, Text, TextError, Wording, Words};
 use super::{Group, Output, Rule, Taken, Templates};
+use crate::diag::yaml::{self, line_span};
 use crate::diag::{Diagnostic, Origin, Source, did_you_mean};
-use crate::ontology::parse::line_span;
 use crate::ontology::{Arg, Ontology, Sort};
 use crate::render::english::Nouns;
 use crate::term::Pattern;
@@ -137,16 +137,7 @@ impl OneOrMany {
 /// Compiles a template file, and other wordings of its sentences, against the vocabulary it speaks about.
 pub fn with_bank(source: &Source, bank: Option<&Source>, ontology: &Ontology) -> Result<Templates, Vec<Diagnostic>> {
     let banked = bank.map_or(Ok(vec![]), bank::read)?;
-    let file: File = match serde_saphyr::from_str(&source.text) {
-        Ok(f) => f,
-        Err(e) => {
-            let at = e.location().map_or(0..0, |l| line_span(&source.text, l.line(), l.column()));
-            return Err(vec![
-                Diagnostic::error("T001", source.origin(at), e.without_snippet().to_string())
-                    .help("the file must be YAML with the keys currency, constants, nouns, wordings, groups, rules and nothing"),
-            ]);
-        }
-    };
+    let file: File = yaml::read(source, "T001").map_err(|d| vec![d])?;
     let mut reader = Reader { source, ontology, groups: vec![], wordings: vec![], diagnostics: vec![], bank: bank.unwrap_or(source), banked, own: vec![] };
     let templates = reader.file(&file);
     reader.unplaced();

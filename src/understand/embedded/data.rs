@@ -8,8 +8,9 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 
-use crate::diag::{Diagnostic, Source};
+use crate::diag::{Diagnostic, Source, yaml};
 
 /// The texts that make an embedded translator, with the names their diagnostics carry.
 #[derive(Clone, Debug)]
@@ -258,12 +259,6 @@ pub struct Synonyms {
 }
 
 /// Reads one of the files.
-pub fn read<T: for<'a> Deserialize<'a>>(source: &Source, keys: &str) -> Result<T, Box<Diagnostic>> {
-    serde_saphyr::from_str(&source.text).map_err(|e| {
-        let at = e.location().map_or(0, |l| {
-            let line = usize::try_from(l.line()).unwrap_or(1).saturating_sub(1);
-            source.text.split_inclusive('\n').take(line).map(str::len).sum()
-        });
-        Box::new(Diagnostic::error("U001", source.origin(at..at), e.without_snippet().to_string()).help(format!("the file must be YAML with {keys}")))
-    })
+pub fn read<T: DeserializeOwned>(source: &Source) -> Result<T, Box<Diagnostic>> {
+    yaml::read(source, "U001").map_err(Box::new)
 }

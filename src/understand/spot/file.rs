@@ -6,9 +6,9 @@ use serde::Deserialize;
 
 use super::words::{phrase, value};
 use super::{Phrase, Read, Spotter, Thing};
+use crate::diag::yaml;
 use crate::diag::{Diagnostic, Source};
 use crate::ontology::Ontology;
-use crate::ontology::parse::line_span;
 use crate::term::{Atom, Term};
 
 #[derive(Deserialize)]
@@ -61,10 +61,7 @@ struct ReadText {
 impl File {
     /// Reads and compiles a file; what it means has to be an input of the ontology, or an action where somebody else's replies are read.
     pub fn read(source: &Source, ontology: &Ontology) -> Result<Spotter, Vec<Diagnostic>> {
-        let file: Self = serde_saphyr::from_str(&source.text).map_err(|e| {
-            let at = e.location().map_or(0..0, |l| line_span(&source.text, l.line(), l.column()));
-            vec![Diagnostic::error("U001", source.origin(at), e.without_snippet().to_string()).help("the file must be YAML with pause, cues, alone and things")]
-        })?;
+        let file: Self = yaml::read(source, "U001").map_err(|d| vec![d])?;
         let mut reader = Reader { source, ontology, found: vec![] };
         let spotter = Spotter {
             pause: file.pause.as_deref().and_then(|p| reader.atom(p)),

@@ -57,9 +57,9 @@ fn words_of(text: &str, words: &mut Words) -> FxHashSet<u32> {
 
 /// Compiles the data files. All mistakes of all files are reported together.
 pub fn load(ontology: &Ontology, files: &DomainFiles) -> Result<(Model, Words), Vec<Diagnostic>> {
-    let english = read::<English>(&files.english, "respell, numbers, phrase, fillers, ordinary and classes");
-    let lexicon = read::<Lexicon>(&files.lexicon, "patterns, and optionally lines, classes, values, money, measures");
-    let synonyms = read::<Synonyms>(&files.synonyms, "words and names");
+    let english = read::<English>(&files.english);
+    let lexicon = read::<Lexicon>(&files.lexicon);
+    let synonyms = read::<Synonyms>(&files.synonyms);
     let (english, lexicon, synonyms) = match (english, lexicon, synonyms) {
         (Ok(e), Ok(l), Ok(s)) => (e, l, s),
         (e, l, s) => return Err([e.err(), l.err(), s.err()].into_iter().flatten().map(|d| *d).collect()),
