@@ -193,17 +193,17 @@ def convert(star, task, chart):
             if n.get("request_type"):
                 node["with"] = {"RequestType": n["request_type"]}
         if (task, n["id"]) in SAID_FREELY:
-            node["star_action"], node["reply"] = "custom", n["star_action"]
+            node["action"], node["reply"] = "custom", n["star_action"]
         elif (task, n["id"]) in UNLABELLED:
             node["reply"] = n["star_action"]
         elif isinstance(n.get("star_action"), dict):
             names = {"correct": "correct", "incorrect": "wrong", "user gives no answer": "none"}
-            node["star_action"] = {names[k]: v for k, v in n["star_action"].items()}
+            node["action"] = {names[k]: v for k, v in n["star_action"].items()}
         elif n["type"] != "external_action" and n.get("star_action"):
-            node["star_action"] = n["star_action"]
+            node["action"] = n["star_action"]
         if n.get("last_step_star_action"):
             node["steps"], node["details"] = "Instructions", "DetailedInstructions"
-            node["last_star_action"] = n["last_step_star_action"]
+            node["last_action"] = n["last_step_star_action"]
         if task == "trivia" and n["id"] == 3:
             node["judge"] = "Answer"
             node["outcome_words"] = {"none": ["give up", "pass", "skip", "clue", "idea", "tell me", "hint"]}
@@ -213,12 +213,12 @@ def convert(star, task, chart):
         "task": task,
         "nodes": nodes,
         "edges": chart["edges"],
-        "global_actions": [{"intent": "greeting", "star_action": "hello"}],
+        "global_actions": [{"intent": "greeting", "action": "hello"}],
         "fallback_actions": [
-            {"intent": "goodbye", "star_action": GOODBYE.get(domain, "goodbye_1")},
-            {"intent": "anything_else", "star_action": "anything_else"},
-            {"intent": "out_of_scope", "star_action": "out_of_scope"},
-            {"intent": "nothing_found", "star_action": f"{domain}_inform_nothing_found"},
+            {"intent": "goodbye", "action": GOODBYE.get(domain, "goodbye_1")},
+            {"intent": "anything_else", "action": "anything_else"},
+            {"intent": "out_of_scope", "action": "out_of_scope"},
+            {"intent": "nothing_found", "action": f"{domain}_inform_nothing_found"},
         ],
         "functions": [{
             **({"refusals": REFUSALS[task]} if task in REFUSALS else {}),
@@ -228,7 +228,7 @@ def convert(star, task, chart):
             "outputs": [o["Name"] for o in api["output"]],
         }],
     }
-    answers = [{"star_action": a, "about": w} for a, w in TOPICS.items() if a in replies]
+    answers = [{"action": a, "about": w} for a, w in TOPICS.items() if a in replies]
     if answers:
         flow["answers"] = answers
     # The question where a way starts is recorded under one name in all tasks; the charts give each task its own.
@@ -239,12 +239,12 @@ def convert(star, task, chart):
                 replies.setdefault("ask_departure_location", replies[slot["ask_action"]])
                 slot["ask_action"] = "ask_departure_location"
     # Acts that the task's list names otherwise or leaves out get words too.
-    goodbye, nothing = flow["fallback_actions"][0]["star_action"], flow["fallback_actions"][3]["star_action"]
+    goodbye, nothing = flow["fallback_actions"][0]["action"], flow["fallback_actions"][3]["action"]
     bye = next((t for a, t in replies.items() if a.endswith("_bye") or a.startswith("goodbye")), "Goodbye.")
     replies.setdefault(goodbye, bye)
     replies.setdefault(nothing, "I am sorry, I could not find anything that fits.")
     for n in nodes:
-        for act in (n.get("star_action"), n.get("ask_action")):
+        for act in (n.get("action"), n.get("ask_action")):
             if isinstance(act, str) and act in WORDS:
                 replies.setdefault(act, WORDS[act])
             elif isinstance(act, str) and act.endswith("_bye"):

@@ -231,6 +231,11 @@ impl Ontology {
         self.inputs.iter().filter(move |f| f.roles.iter().any(|r| &**r == role))
     }
 
+    /// Whether the role has a word that takes its last change back.
+    pub fn takes_back(&self, role: &str) -> bool {
+        self.inputs_of(role).any(|f| &*f.name == "undo" && f.args.is_empty())
+    }
+
     /// Whether a mistake about the predicate costs much.
     pub fn is_costly(&self, role: &str, atom: &Atom) -> bool {
         let fits = |f: &InputForm| f.name == atom.name && f.args.len() == atom.args.len() && atom.args.iter().zip(&f.args).all(|(t, a)| self.fits(t, a));

@@ -11,14 +11,14 @@
 )]
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use duologue::act::Functions;
 use duologue::domain::{Domain, Files};
-use duologue::facts::{CommitRule, MemoryStore, SessionKey, Store};
+use duologue::facts::{self, CommitRule, MemoryStore, SessionKey, Store};
 use duologue::ontology::Scope;
-use duologue::term::Atom;
+use duologue::term::{Atom, Name};
 use duologue::turn::replay::Replay;
 use duologue::turn::{Clock, Engine, Options, Said, TurnBudget, TurnError, TurnRecord};
 use duologue::understand::{Context, Heard, Understand};
@@ -449,4 +449,65 @@ fn a_killed_process_does_not_send_an_order_twice_and_the_customer_hears_of_it() 
     assert!(first.contains("can't tell whether the kitchen got your order") && first.ends_with("What can I get for you?"), "{first}");
     assert!(!answers[1]["text"].as_str().unwrap().contains("kitchen"), "{answers:?}");
     assert_eq!(std::fs::read_to_string(&calls).unwrap().lines().count(), 1, "the kitchen was called again");
+}
+
+/// A store that keeps what it was asked.
+#[derive(Default)]
+struct Counting {
+    store: MemoryStore,
+    asked: Mutex<Vec<&'static str>>,
+}
+
+impl Counting {
+    fn asked(&self) -> Vec<&'static str> {
+        std::mem::take(&mut self.asked.lock().unwrap())
+    }
+}
+
+macro_rules! handed_on {
+    ($(fn $name:ident(&$me:ident $(, $arg:ident: $sort:ty)*) -> $out:ty;)*) => {
+        $(fn $name(&$me $(, $arg: $sort)*) -> facts::Result<$out> {
+            $me.asked.lock().unwrap().push(stringify!($name));
+            $me.store.$name($($arg),*)
+        })*
+    };
+}
+
+impl Store for Counting {
+    handed_on! {
+        fn install(&self, site: &str, facts: &[Atom], at: i64) -> facts::Installed;
+        fn rebase(&self, site: &str, facts: &[Atom], at: i64) -> facts::Receipt;
+        fn begin(&self, key: &SessionKey, role: &str, request: Option<&str>) -> facts::Snapshot;
+        fn open(&self, key: &SessionKey, role: &str) -> facts::Opened;
+        fn commit(&self, turn: &facts::TurnCommit) -> facts::Committed;
+        fn close(&self, key: &SessionKey, at: i64, changes: &[facts::Change], read: Option<facts::Revision>) -> Option<facts::Receipt>;
+        fn restore(&self, site: &str, entries: &[facts::Entry]) -> ();
+        fn prune(&self, site: &str, before: i64) -> facts::Pruned;
+        fn kb(&self, site: &str, version: u64) -> Arc<Vec<Atom>>;
+        fn kb_head(&self, site: &str) -> u64;
+        fn pending(&self, site: &str) -> Vec<facts::Collected>;
+        fn shared(&self, site: &str) -> (u64, Vec<facts::Fact>);
+        fn session_facts(&self, key: &SessionKey, epoch: u64) -> Vec<facts::Fact>;
+        fn sites(&self) -> Vec<Name>;
+        fn sessions(&self, site: &str) -> Vec<facts::SessionInfo>;
+        fn log(&self, site: &str, after: u64, limit: usize) -> Vec<facts::Entry>;
+        fn turns(&self, key: &SessionKey, epoch: Option<u64>) -> Vec<facts::Entry>;
+        fn last_turn(&self, key: &SessionKey, epoch: u64) -> Option<facts::Entry>;
+        fn kb_facts(&self, site: &str) -> Vec<facts::Fact>;
+    }
+}
+
+/// A turn is one read and one commit; so is every round that a call adds to it, since what others changed meanwhile counts in it.
+#[test]
+fn a_turn_asks_the_store_twice_and_twice_more_after_a_call() {
+    let counting = Arc::new(Counting::default());
+    let store: Arc<dyn Store> = counting.clone();
+    let engine = engine(&store);
+    // The site's first turn begins the site.
+    say(&engine, "hello");
+    counting.asked();
+    say(&engine, "hello");
+    assert_eq!(counting.asked(), ["begin", "commit"]);
+    assert_eq!(say(&engine, "stay(\"Ann\",30)").rounds.len(), 2);
+    assert_eq!(counting.asked(), ["begin", "commit", "begin", "commit"]);
 }

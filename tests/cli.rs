@@ -239,8 +239,8 @@ fn failures_name_their_remedy() {
 
 #[test]
 fn the_adversary_breaks_nothing() {
-    for domain in ["drive_thru", "hospital"] {
-        let output = duologue(&["test", "--adversary", "5", "--steps", "250", "--reasoner", "fast", "--domain", domain], b"");
+    for what in [["--domain", "drive_thru"], ["--domain", "hospital"], ["--flow", "trivia"], ["--flow", "ride_change"]] {
+        let output = duologue(&[&["test", "--adversary", "5", "--steps", "250", "--reasoner", "fast"], what.as_slice()].concat(), b"");
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
     }
 }
@@ -249,6 +249,18 @@ fn the_adversary_breaks_nothing() {
 fn the_built_in_domains_are_in_order() {
     let output = duologue(&["check", "drive_thru", "hospital"], b"");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+}
+
+/// Undo is offered where the role has a word for it, and is no turn where it has none.
+#[test]
+fn what_cannot_be_taken_back_is_not_offered() {
+    for (domain, can) in [("drive_thru", true), ("hospital", false), ("multiwoz", false)] {
+        let output = duologue(&["chat", "--reasoner", "fast", "--understanding", "none", "--domain", domain], b"/help\n/undo\n");
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(output.status.success(), "{text}");
+        assert_eq!((text.contains("  /undo"), text.contains("(nothing can be taken back in this role")), (can, !can), "{domain}: {text}");
+        assert!(!text.contains("refused undo"), "{text}");
+    }
 }
 
 #[test]

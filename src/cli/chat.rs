@@ -14,7 +14,7 @@ use crate::turn::{Engine, Options, Said, TurnError, TurnRecord};
 /// Arguments of `chat`.
 #[derive(clap::Args)]
 #[command(
-    after_help = "In the conversation:\n  /ROLE             switch lanes: /manager, /customer, or any role of the domain\n  /why [action]     why the last reply says what it says\n  /whynot ATOM      what kept the rules from deriving something\n  /whatif PREDICATE what the reply would have been\n  /facts [SCOPE]    facts: kb, shared or session\n  /order            the order so far\n  /undo             take back the last change\n  /trace            show predicates and actions of every turn (on or off)\n  /help, /quit\n  !order(\"Soft Taco\",2)   predicates instead of words"
+    after_help = "In the conversation:\n  /ROLE             switch lanes: /manager, /customer, or any role of the domain\n  /why [action]     why the last reply says what it says\n  /whynot ATOM      what kept the rules from deriving something\n  /whatif PREDICATE what the reply would have been\n  /facts [SCOPE]    facts: kb, shared or session\n  /order            the order so far\n  /undo             take back the last change, where the role has a word for it\n  /trace            show predicates and actions of every turn (on or off)\n  /help, /quit\n  !order(\"Soft Taco\",2)   predicates instead of words"
 )]
 pub struct Arguments {
     #[command(flatten)]
@@ -237,7 +237,8 @@ impl Chat {
         match word {
             "quit" | "exit" => return false,
             "help" => println!(
-                "/why [action]  /whynot ATOM  /whatif PREDICATE  /facts [kb|shared|session]  /order  /undo  /trace  /quit\nlanes: {}\n!PREDICATES speaks in predicates",
+                "/why [action]  /whynot ATOM  /whatif PREDICATE  /facts [kb|shared|session]  /order{}  /trace  /quit\nlanes: {}\n!PREDICATES speaks in predicates",
+                if self.takes_back() { "  /undo" } else { "" },
                 lanes(&self.roles())
             ),
             "why" => print!("{}", answers::because(&self.engine, &self.key(), rest).unwrap_or_else(aside)),
@@ -245,6 +246,7 @@ impl Chat {
             "whatif" => print!("{}", answers::what_if(&self.engine, &self.key(), &self.role, rest).unwrap_or_else(aside)),
             "facts" => self.facts(rest),
             "order" => self.order(),
+            "undo" if !self.takes_back() => println!("(nothing can be taken back in this role; say what is to be different)"),
             "undo" => self.say(&Said::Predicates(&["undo".to_owned()])),
             "trace" => {
                 self.trace = !self.trace;
@@ -266,6 +268,10 @@ impl Chat {
             }
         }
         true
+    }
+
+    fn takes_back(&self) -> bool {
+        self.engine.domain().ontology.takes_back(&self.role)
     }
 
     fn roles(&self) -> Vec<String> {

@@ -42,7 +42,7 @@ pub fn run(a: &Arguments) -> Result<bool, Failure> {
     let mut found: Vec<Diagnostic> = vec![];
     let mut loose: Vec<Source> = vec![];
     for w in &what {
-        if w.ends_with(".json") || (!files.domains().contains(w) && files.read(&format!("kb/star/flows/{w}.json")).is_some()) {
+        if w.ends_with(".json") || (!files.domains().contains(w) && crate::lang::chief::named(&files, w).is_some()) {
             let (_, wrong) = crate::lang::chief::read(&super::flow::source(w)?);
             found.extend(wrong);
         } else if !files.domains().contains(w) && super::agents::is_project(w) {

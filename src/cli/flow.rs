@@ -38,12 +38,10 @@ pub fn source(flow: &str) -> Result<Source, Failure> {
         return Ok(Source::new(flow, &String::from_utf8_lossy(&bytes)));
     }
     let files = Files::built_in();
-    let name = format!("kb/star/flows/{flow}.json");
-    match files.read(&name) {
-        Some(text) => Ok(Source::new(&name, &text)),
+    match chief::named(&files, flow) {
+        Some(source) => Ok(source),
         None => {
-            let known: Vec<String> =
-                files.list("kb/star/flows/", ".json").iter().filter_map(|n| Some(Path::new(n).file_stem()?.to_string_lossy().into_owned())).collect();
+            let known = chief::names(&files);
             let near = crate::diag::did_you_mean(flow, known.iter().map(String::as_str));
             let help = near.map_or_else(|| format!("the built-in flows are {}", known.join(", ")), |n| format!("did you mean `{n}`?"));
             Err(Failure::Other(format!("`{flow}` is neither a file nor a built-in flow; {help}")))
@@ -54,7 +52,7 @@ pub fn source(flow: &str) -> Result<Source, Failure> {
 /// Whether a name is that of a flow: a JSON file, or a built-in flow that no domain shares its name with.
 pub fn is_flow(name: &str) -> bool {
     let files = Files::built_in();
-    name.ends_with(".json") || !files.domains().contains(&name.to_owned()) && files.read(&format!("kb/star/flows/{name}.json")).is_some()
+    name.ends_with(".json") || !files.domains().contains(&name.to_owned()) && chief::named(&files, name).is_some()
 }
 
 fn load(flow: &str) -> Result<Program, Failure> {

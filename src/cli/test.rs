@@ -163,6 +163,19 @@ fn is_yaml(path: &Path) -> bool {
     path.extension().is_some_and(|e| e == "yaml" || e == "yml")
 }
 
+/// The domain with arbitrary answers of its program's functions.
+fn answering(dice: &mut Dice, domain: &Domain) -> Domain {
+    let mut domain = domain.clone();
+    let Some(program) = domain.program.clone() else { return domain };
+    for f in &mut Arc::make_mut(&mut domain.ontology).functions {
+        match program.function(&f.name) {
+            Some(function) if !program.walks() => f.stand_in = adversary::graphs::answers(dice, function),
+            _ => f.stand_in = adversary::agents::answers(dice, &program),
+        }
+    }
+    domain
+}
+
 fn adversary(a: &Arguments, domain: &Domain, invariants: Option<&Invariants>, options: &Options, seed: u64) -> Result<bool, Failure> {
     let mut dice = Dice::new(seed);
     let roles: Vec<String> = domain.ontology.roles.keys().map(ToString::to_string).collect();
@@ -171,17 +184,11 @@ fn adversary(a: &Arguments, domain: &Domain, invariants: Option<&Invariants>, op
         // A fresh site now and then keeps the runs short enough to be read when something breaks.
         let store: Arc<dyn Store> = Arc::new(MemoryStore::new(a.place.rule()));
         let program = domain.program.as_ref().filter(|p| p.walks());
-        let engine = match program {
-            Some(program) => {
-                let mut domain = domain.clone();
-                let functions = &mut Arc::make_mut(&mut domain.ontology).functions;
-                functions.iter_mut().for_each(|f| f.stand_in = adversary::agents::answers(&mut dice, program));
-                dialogues::fresh(&domain, store, options.clone())
-            }
-            None => dialogues::fresh(domain, store, options.clone()),
-        };
+        let engine = dialogues::fresh(&answering(&mut dice, domain), store, options.clone());
         let mut trace: Vec<String> = vec![];
-        for _ in 0..200.min(a.steps - taken) {
+        // What functions answer is the site's.
+        let turns = if domain.program.is_some() { 50 } else { 200 };
+        for _ in 0..turns.min(a.steps - taken) {
             let Some(role) = dice.pick(&roles).cloned() else { break };
             let session = format!("{role}{}", dice.below(2));
             let key = SessionKey::new("test", &session);

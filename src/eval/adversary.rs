@@ -1,6 +1,7 @@
 //! The adversary: arbitrary predicates in place of any understanding, from all roles' vocabularies, malformed ones and injected texts.
 
 pub mod agents;
+pub mod graphs;
 
 use crate::ontology::{Arg, Ontology, Sort};
 use crate::term::{Atom, Term};

@@ -10,22 +10,17 @@ use serde_json::{Value, json};
 use super::Service;
 use super::access::Bearer;
 use super::error::ApiError;
-use crate::diag::Source;
 use crate::facts::{MemoryStore, SessionKey};
 use crate::lang::chief;
 use crate::turn::Engine;
 use crate::understand::question::ByWords;
-
-const FOLDER: &str = "kb/star/flows/";
 
 /// Who speaks to a flow.
 const SPEAKER: &str = "speaker";
 
 /// The names of the flows.
 pub async fn list(State(service): State<Arc<Service>>) -> Json<Value> {
-    let files = service.engine.domain().files.list(FOLDER, ".json");
-    let names: Vec<&str> = files.iter().filter_map(|f| f.strip_prefix(FOLDER)?.strip_suffix(".json")).collect();
-    Json(json!({ "flows": names }))
+    Json(json!({ "flows": chief::names(&service.engine.domain().files) }))
 }
 
 /// Opens a conversation with a flow; functions are answered by their stand-ins.
@@ -48,10 +43,9 @@ pub async fn open(State(service): State<Arc<Service>>, bearer: Bearer, Path(name
 
 fn engine(service: &Service, name: &str) -> Result<Engine, ApiError> {
     let files = &service.engine.domain().files;
-    let file = format!("{FOLDER}{name}.json");
     let missing = || ApiError::missing(format!("there is no flow `{name}`"), "see /v1/flows");
-    let text = files.read(&file).filter(|_| !name.contains('/')).ok_or_else(missing)?;
-    let program = chief::read(&Source::new(&file, &text)).0.ok_or_else(missing)?;
+    let source = chief::named(files, name).ok_or_else(missing)?;
+    let program = chief::read(&source).0.ok_or_else(missing)?;
     let domain = chief::domain::domain(&program, files).map_err(|found| ApiError::internal(&found.iter().map(ToString::to_string).collect::<String>()))?;
     let ear = domain.ear(Arc::new(ByWords));
     let engine = Engine::new(domain, Arc::new(MemoryStore::default())).with_options(service.engine.options().clone());

@@ -181,7 +181,7 @@ pub async fn undo(State(service): State<Arc<Service>>, bearer: Bearer, Path(id):
     }
     let Undo { request } = body(&bytes)?;
     let place = service.speaking(&bearer, &id)?;
-    if !place.engine.domain().ontology.inputs_of(&place.role).any(|f| &*f.name == "undo" && f.args.is_empty()) {
+    if !place.engine.domain().ontology.takes_back(&place.role) {
         return Err(ApiError::new(axum::http::StatusCode::CONFLICT, "no_undo", "nothing can be taken back in this role", "say what is to be different"));
     }
     let say = Say { words: Words::Predicates(vec!["undo".to_owned()]), request, why: false };

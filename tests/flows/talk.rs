@@ -99,6 +99,19 @@ fn a_digression_leaves_the_question_open() {
     assert_eq!(t.say("yes"), "Booked, ann.");
 }
 
+/// Why not: down to the rule that could have said it.
+#[test]
+fn why_an_act_is_not_said_leads_to_what_it_waits_for() {
+    let t = talk();
+    t.say("I need a room for 2 nights please");
+    let decided = t.engine.decided(&Talk::key()).unwrap();
+    let found = t.engine.why_not(&decided, "say(\"offer_room\")").unwrap().text(&|_| String::new());
+    for words in ["nothing more urgent is to be said", "it could be done", "want(_,say(\"offer_room\")) does not hold"] {
+        assert!(found.contains(words), "{words}: {found}");
+    }
+    assert!(!found.contains("act_number"), "{found}");
+}
+
 #[test]
 fn a_reply_shows_what_nothing_fills() {
     let t = talk();

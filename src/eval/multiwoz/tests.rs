@@ -229,12 +229,52 @@ fn a_booking_may_fail() {
 
 #[test]
 fn it_never_says_the_same_twice_in_a_row() {
+    let long = ["hello", "ok", "ok", "ok", "I need a train", "ok", "ok", "ok", "banana", "banana", "a taxi", "ok", "ok"];
+    let full = ["book a table at Charlie Chan for 2 on saturday at 20:00", "yes", "yes"];
+    for conversation in [long.as_slice(), &full] {
+        let talk = Talk::new();
+        let mut before = String::new();
+        for words in conversation {
+            let text = talk.say(words);
+            assert!(!text.is_empty() && text != before, "{words}: {text}");
+            before = text;
+        }
+    }
+}
+
+#[test]
+fn what_could_not_be_booked_is_not_tried_again_as_it_was() {
     let talk = Talk::new();
-    let mut before = String::new();
-    for words in ["hello", "ok", "ok", "ok", "I need a train", "ok", "ok", "ok", "banana", "banana", "a taxi", "ok", "ok"] {
-        let text = talk.say(words);
-        assert!(!text.is_empty() && text != before, "{words}: {text}");
-        before = text;
+    let failed = talk.say("book a table at Charlie Chan for 2 on saturday at 20:00");
+    assert!(failed.contains("could not be booked"), "{failed}");
+    assert_eq!(talk.say("yes"), "Which other day or time would you like?");
+    assert_eq!(talk.say("yes"), "Please tell me what is to be different this time first.");
+    assert!(talk.say("sunday").starts_with("Booking was successful"));
+}
+
+#[test]
+fn whoever_needs_something_else_is_told_what_there_is_and_whoever_needs_nothing_may_go() {
+    let talk = Talk::new();
+    let more = "Is there anything else I can help you with?";
+    assert!(talk.say("what is the phone number of charlie chan").ends_with(more));
+    assert!(talk.say("yes please").starts_with("You can ask me for a place to eat"));
+    assert_eq!(talk.say("yes"), more);
+    assert_eq!(talk.say("no"), "Have a great day!");
+}
+
+/// In one breath a question is about the place that is named in it, not about the one that was told of before.
+#[test]
+fn the_number_of_a_place_is_its_own() {
+    let acorn = "The phone number for Acorn Guest House is 01223 353888.";
+    for words in ["the phone number of the acorn guest house", "what is the phone number of the acorn guest house?"] {
+        let talk = Talk::new();
+        talk.say("I would like to eat at Charlie Chan");
+        assert!(talk.say(words).starts_with(acorn), "{words}");
+    }
+    for words in ["What is the phone number? I also need the acorn guest house.", "the phone number, and I also need a taxi to the acorn guest house"] {
+        let talk = Talk::new();
+        talk.say("I would like to eat at Charlie Chan");
+        assert!(talk.say(words).starts_with("The phone number is 01223 361763."), "{words}");
     }
 }
 

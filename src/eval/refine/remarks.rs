@@ -109,7 +109,8 @@ impl Vocabulary {
         let mut acts: Vec<(String, Vec<String>)> = Vec::new();
         acts.extend(self.flow.get("replies").and_then(Value::as_object).into_iter().flatten().map(|(k, _)| (k.clone(), name_words(k))));
         for (id, n) in self.nodes() {
-            let act = ["star_action", "ask_action"].iter().find_map(|k| n.get(*k)?.as_str()).map_or_else(|| format!("node_{id}"), str::to_owned);
+            let keys = ["star_action", "action", "ask_action"].iter().filter(|_| n.get("type").and_then(Value::as_str) != Some("external_action"));
+            let act = keys.filter_map(|k| n.get(*k)?.as_str()).next().map_or_else(|| format!("node_{id}"), str::to_owned);
             let mut about = name_words(&act);
             about.extend(n.get("message").and_then(Value::as_str).map(words).unwrap_or_default());
             acts.push((act, about));

@@ -12,41 +12,11 @@ use crate::lang::chief;
 use crate::understand::flow::Ear;
 use crate::understand::question::ByWords;
 
-macro_rules! built_in {
-    ($($task:literal),* $(,)?) => { &[$(($task, include_str!(concat!("../../../kb/star/flows/", $task, ".json")))),*] };
-}
-
-const BUILT_IN: &[(&str, &str)] = built_in![
-    "apartment_schedule",
-    "apartment_search",
-    "bank_balance",
-    "bank_fraud_report",
-    "doctor_followup",
-    "doctor_schedule",
-    "hotel_book",
-    "hotel_search",
-    "hotel_service_request",
-    "meeting_schedule",
-    "party_plan",
-    "party_rsvp",
-    "plane_book",
-    "plane_search",
-    "restaurant_book",
-    "restaurant_search",
-    "ride_book",
-    "ride_change",
-    "ride_status",
-    "spaceship_access_codes",
-    "spaceship_life_support",
-    "trip_directions",
-    "trivia",
-    "weather",
-];
-
 /// Flow files: name and text.
 pub fn sources(dir: Option<&Path>) -> Result<Vec<Source>, StarError> {
     let Some(dir) = dir else {
-        return Ok(BUILT_IN.iter().map(|(t, text)| Source::new(&format!("kb/star/flows/{t}.json"), text)).collect());
+        let files = Files::built_in();
+        return Ok(chief::names(&files).iter().filter_map(|name| chief::named(&files, name)).collect());
     };
     let dir = if dir.join("flows").is_dir() { dir.join("flows") } else { dir.to_path_buf() };
     let fail = |e: std::io::Error| StarError::Read(dir.display().to_string(), e.to_string());

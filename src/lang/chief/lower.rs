@@ -127,8 +127,10 @@ impl Lowering<'_> {
             }
         };
         let is_call = matches!(kind, NodeKind::Call { .. });
-        let mut acts: Vec<Act> = text(v, "star_action").or_else(|| text(v, "ask_action")).map(|name| Act { when: None, name }).into_iter().collect();
-        for (outcome, _, a) in v.get("star_action").map(Value::members).unwrap_or_default() {
+        let action = syntax::action(v);
+        let plain = action.and_then(Value::text).map(str::to_owned).or_else(|| text(v, "ask_action"));
+        let mut acts: Vec<Act> = plain.map(|name| Act { when: None, name }).into_iter().collect();
+        for (outcome, _, a) in action.map(Value::members).unwrap_or_default() {
             acts.extend(a.text().map(|a| Act { when: Some(outcome.clone()), name: a.to_owned() }));
         }
         // A flow without act names still has something to say: the node itself is the act, unless its message is told in free words.
@@ -138,7 +140,8 @@ impl Lowering<'_> {
         if is_call {
             acts.clear();
         }
-        acts.extend(text(v, "last_star_action").map(|name| Act { when: Some("last".to_owned()), name }));
+        let last = syntax::last_action(v).and_then(Value::text);
+        acts.extend(last.map(|name| Act { when: Some("last".to_owned()), name: name.to_owned() }));
         let looks_at = ["steps", "details", "judge"].iter().filter_map(|what| Some(((*what).to_owned(), text(v, what)?)));
         let words = v.get("outcome_words").map(Value::members).unwrap_or_default();
         Some(Node {

@@ -77,15 +77,30 @@ pub struct Function {
 
 const DOCUMENT: [&str; 12] =
     ["task", "name", "description", "nodes", "edges", "global_actions", "fallback_actions", "answers", "functions", "replies", "fields", "wordings"];
-const NODE: [&str; 16] = [
+/// What STAR calls the act of a node, an intent or an answer, and of a node's last step.
+const STAR_ACTION: &str = "star_action";
+const LAST_STAR_ACTION: &str = "last_star_action";
+
+/// The act that a node, an intent or an answer names.
+pub fn action(v: &Value) -> Option<&Value> {
+    v.get(STAR_ACTION).or_else(|| v.get("action"))
+}
+
+/// The act of a node's last step.
+pub fn last_action(v: &Value) -> Option<&Value> {
+    v.get(LAST_STAR_ACTION).or_else(|| v.get("last_action"))
+}
+
+const NODE: [&str; 17] = [
     "id",
     "type",
     "slots",
     "message",
     "ask_action",
-    "star_action",
-    "last_star_action",
     "action",
+    "last_action",
+    STAR_ACTION,
+    LAST_STAR_ACTION,
     "query",
     "function",
     "with",
@@ -138,13 +153,13 @@ pub fn document<'a>(source: &Source, value: &'a Value) -> (Option<Document<'a>>,
     let edges = list("edges").iter().filter_map(|e| r.edge(e)).collect();
     let mut intents = Vec::new();
     for v in list("global_actions").iter().chain(list("fallback_actions")) {
-        if let (Some(i), Some(a)) = (r.need(v, "intent", "action"), v.get("star_action").or_else(|| v.get("action"))) {
+        if let (Some(i), Some(a)) = (r.need(v, "intent", "action"), action(v)) {
             intents.push((i.text().unwrap_or("").to_owned(), i.span.clone(), a.text().unwrap_or("").to_owned()));
         }
     }
     let answers = list("answers")
         .iter()
-        .filter_map(|v| Some((r.need(v, "star_action", "answer")?.text()?.to_owned(), v.get("about").map(Value::texts).unwrap_or_default())))
+        .filter_map(|v| Some((action(v).or_else(|| r.need(v, "action", "answer"))?.text()?.to_owned(), v.get("about").map(Value::texts).unwrap_or_default())))
         .collect();
     let functions = value.get("functions").map(|v| v.list().iter().filter_map(|f| r.function(f)).collect());
     let texts =

@@ -275,8 +275,7 @@ impl Resolver<'_, '_> {
                 }
             }
         }
-        let actions = self.context.last_actions.iter().rev().filter(|a| a.name.as_ref() != "price");
-        for a in actions {
+        for a in self.context.last_actions.iter().rev() {
             // Of several that are told apart, "do you mean this or that?", none is the one.
             let named = |t: &Term| matches!(t, Term::Str(s) if fits(s));
             if a.args.len() > 1 && a.args.iter().all(named) {
