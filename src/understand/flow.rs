@@ -44,6 +44,8 @@ pub struct Brought {
     pub echoes: BTreeSet<String>,
     /// How the answer compares with the right one.
     pub judged: Option<String>,
+    /// The last change is to be taken back, and nothing else is said.
+    pub undo: bool,
     /// What else the utterance conveys.
     pub signals: Signals,
 }
@@ -70,6 +72,9 @@ impl Ear {
     /// Listens to an utterance in a conversation that stands so.
     pub fn hear(&self, text: &str, standing: Standing<'_>) -> Brought {
         let n = normal(text);
+        if HEARING.cues.undo.is_match(n.trim()) {
+            return Brought { undo: true, ..Brought::default() };
+        }
         let signals = Signals::of(text);
         let asked: Vec<String> = self.slots.iter().map(|l| &l.slot.name).filter(|s| standing.names("awaited").any(|a| a == *s)).cloned().collect();
         let gives = listen::values(&self.slots, text, &signals, &asked, &Background::of(standing));
@@ -93,7 +98,7 @@ impl Ear {
         let wonders = self.answers.iter().find(|(_, about)| about.iter().any(|w| word_at(&n, w).is_some())).map(|(act, _)| act.clone());
         let retracts = self.retracted(&n, &gives, &known);
         let judged = self.judged(&n, &signals, standing);
-        Brought { gives, withholds, retracts, wonders, echoes, judged, signals }
+        Brought { gives, withholds, retracts, wonders, echoes, judged, undo: false, signals }
     }
 
     /// "I cannot make it that day": the time is given up, and no other one is named.
@@ -189,6 +194,7 @@ impl Ear {
         out.extend(brought.wonders.iter().map(|a| one("wonders", Term::string(a))));
         out.extend(brought.echoes.iter().map(|s| one("echoes", Term::string(s))));
         out.extend(brought.judged.iter().map(|o| one("judged", Term::constant(o))));
+        out.extend(brought.undo.then(|| Atom::new("undo", vec![])));
         out
     }
 }

@@ -99,6 +99,22 @@ fn a_digression_leaves_the_question_open() {
     assert_eq!(t.say("yes"), "Booked, ann.");
 }
 
+/// The last change is taken back: what was said is open again, and a correction goes back to what stood before.
+#[test]
+fn what_was_said_can_be_taken_back_once() {
+    let t = talk();
+    assert_eq!(t.say("I need a room please"), "What is your name?");
+    assert_eq!(t.say("Ann"), "How many nights?");
+    assert_eq!(t.say("oh, take that back please"), "What is your name?");
+    assert_eq!(t.say("undo that"), "Pardon?");
+    assert_eq!(t.say("Ann"), "How many nights?");
+    assert_eq!(t.say("2 nights"), "Room 12 is free. Shall I book it?");
+    assert_eq!(t.say("Actually I would like 3 nights"), "We are full.");
+    assert_eq!(t.say("undo"), "Room 12 is free. Shall I book it?");
+    assert!(t.facts().iter().any(|f| f.starts_with("value(\"nights\",2)")), "{:#?}", t.facts());
+    assert_eq!(t.say("yes please"), "Booked, ann.");
+}
+
 /// Why not: down to the rule that could have said it.
 #[test]
 fn why_an_act_is_not_said_leads_to_what_it_waits_for() {

@@ -41,6 +41,7 @@ pub struct Cues {
     pub detail_plain: Cue,
     pub detail_refused: Cue,
     pub retracts: Cue,
+    pub undo: Cue,
     pub of_time: Cue,
     pub of_day: Cue,
     pub offers: Cue,
