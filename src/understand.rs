@@ -37,7 +37,7 @@ pub struct Context {
     pub facts: Vec<Atom>,
     /// Whose conversation it is, for the account of a model's exchanges.
     pub conversation: Conversation,
-    /// Until when the turn may take: no model is waited for longer.
+    /// Until when a model may take: what comes after it in the turn needs time too.
     pub until: Option<std::time::Instant>,
 }
 

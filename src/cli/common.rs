@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::diag::Diagnostic;
 use crate::domain::{Domain, Files};
@@ -151,18 +152,31 @@ impl Place {
     }
 }
 
-/// Where the functions live that rules call.
+/// Where the functions live that rules call, and how long a turn may wait.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct Calls {
     /// Targets of the functions that the domain declares: HTTP, MCP or a program (JSON, see docs/functions.md). What is not named here is answered
     /// by the built-in stand-in.
     #[arg(long, value_name = "FILE")]
     pub functions: Option<PathBuf>,
+    /// How many seconds a turn may take from the words to the reply, waiting for models and functions included; otherwise 60. A model that has not
+    /// answered shortly before is not waited for: the turn is taken on what is understood without it.
+    #[arg(long, value_name = "N", value_parser = seconds)]
+    pub turn_seconds: Option<Duration>,
+}
+
+/// A time above nothing, in seconds or parts of one.
+fn seconds(text: &str) -> Result<Duration, String> {
+    let time = text.parse().ok().and_then(|n| Duration::try_from_secs_f64(n).ok());
+    time.filter(|t| !t.is_zero()).ok_or_else(|| "write a number of seconds above 0, such as 5 or 0.5".to_owned())
 }
 
 impl Calls {
-    /// The engine with its functions connected.
+    /// The engine with its functions connected, and with the time that a turn has for them.
     pub fn connect(&self, engine: Engine) -> Result<Engine, Failure> {
+        let usual = engine.options().clone();
+        let turn = TurnBudget { time: self.turn_seconds.unwrap_or(usual.turn.time), ..usual.turn };
+        let engine = engine.with_options(Options { turn, ..usual });
         let engine = super::agents::connect(engine)?;
         let Some(path) = &self.functions else { return Ok(engine) };
         let functions = engine.functions().clone().configured(&read(path)?).map_err(Failure::at(path))?;

@@ -451,8 +451,7 @@ impl Engine {
         let understand = self.translators(snapshot)?.understand.ok_or(TurnError::NoTranslator)?;
         let listens = text.len() <= MAX_UTTERANCE && !text.trim().is_empty();
         let context = self.context(speaker, snapshot)?;
-        let span = tracing::debug_span!("understand");
-        let mut heard = if listens { understand.hearing(text, &context).instrument(span).await } else { Heard::default() };
+        let mut heard = if listens { understand.hearing(text, &context).instrument(tracing::debug_span!("understand")).await } else { Heard::default() };
         let mut arrived: Vec<Arrived> = heard.predicates.iter().cloned().map(Arrived::from).collect();
         let unclear = self.domain.ontology.inputs_of(speaker.role).any(|f| &*f.name == "unclear" && f.args.is_empty());
         // Who cannot ask back says that it was not understood.
@@ -547,7 +546,8 @@ impl Engine {
     /// What the listener may know: this conversation only.
     fn context(&self, speaker: &Speaker<'_>, snapshot: &Snapshot) -> Result<Context, TurnError> {
         let facts = snapshot.opened.facts.iter().chain(&snapshot.shared).map(|f| f.atom.clone()).collect();
-        let context = Context { role: speaker.role.into(), conversation: conversation(&snapshot.opened), facts, until: speaker.until.0, ..Context::default() };
+        let until = speaker.until.before(self.options.turn.kept()).0;
+        let context = Context { role: speaker.role.into(), conversation: conversation(&snapshot.opened), facts, until, ..Context::default() };
         Ok(match snapshot.last.as_ref().map(|entry| self.record_of(entry)).transpose()? {
             None => context,
             Some(last) => {

@@ -40,6 +40,14 @@ impl Default for TurnBudget {
     }
 }
 
+impl TurnBudget {
+    /// How much of the time is kept for what comes after the words: a tenth, at most two seconds. A model that has not answered by then is not
+    /// waited for, so that the turn is taken without it.
+    pub fn kept(self) -> Duration {
+        (self.time / 10).min(Duration::from_secs(2))
+    }
+}
+
 /// When a turn has to be over.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Deadline(pub Option<Instant>);
@@ -48,6 +56,11 @@ impl Deadline {
     /// So long from now; a time beyond all clocks is none.
     pub fn after(time: Duration) -> Self {
         Self(Instant::now().checked_add(time))
+    }
+
+    /// So much earlier.
+    pub fn before(self, time: Duration) -> Self {
+        Self(self.0.map(|at| at.checked_sub(time).unwrap_or(at)))
     }
 
     /// The time that is left.

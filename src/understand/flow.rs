@@ -14,7 +14,6 @@ use futures_util::future::BoxFuture;
 
 use super::question::{Judge, Question};
 use super::{Context, Heard, Understand};
-use crate::conversation::Conversation;
 use crate::ir::graph::{Flow, Slot, SlotKind, When};
 use crate::ir::guard::Guard;
 use crate::ir::standing::Standing;
@@ -157,7 +156,7 @@ impl Ear {
     }
 
     /// The conditions in free words that hold now, put to whoever judges: those of slots that are open, and those of ways.
-    async fn agreed(&self, text: &str, gives: &BTreeMap<String, String>, standing: Standing<'_>, of: &Conversation) -> Vec<Atom> {
+    async fn agreed(&self, text: &str, gives: &BTreeMap<String, String>, standing: Standing<'_>, context: &Context) -> Vec<Atom> {
         let open = |s: &Slot| !gives.contains_key(&s.name) && !standing.values().any(|(n, _)| n == s.name);
         let of_slots = self.flow.slots().into_iter().filter(|(_, s)| open(s)).filter_map(|(_, s)| s.only_if.as_ref());
         let of_ways = self.flow.edges.iter().filter_map(|e| if let When::If(g) = &e.when { Some(g) } else { None });
@@ -167,8 +166,8 @@ impl Ear {
         let known = if asked.is_empty() { String::new() } else { known.collect::<Vec<_>>().join("\n") };
         let mut agreed = BTreeSet::new();
         for condition in asked {
-            let question = Question { condition: condition.to_owned(), said: text.to_owned(), known: known.clone() };
-            if self.judge.judging(&question, of).await.holds {
+            let question = Question { condition: condition.to_owned(), said: text.to_owned(), known: known.clone(), until: context.until };
+            if self.judge.judging(&question, &context.conversation).await.holds {
                 agreed.insert(condition);
             }
         }
@@ -213,13 +212,13 @@ impl Understand for Ear {
             let standing = Standing::of(&context.facts);
             let brought = self.hear(text, standing);
             let mut predicates = self.predicates(&brought);
-            predicates.extend(self.agreed(text, &brought.gives, standing, &context.conversation).await);
+            predicates.extend(self.agreed(text, &brought.gives, standing, context).await);
             sure(predicates)
         })
     }
 
     fn settling<'a>(&'a self, text: &'a str, context: &'a Context) -> BoxFuture<'a, Vec<Atom>> {
-        Box::pin(async move { self.agreed(text, &BTreeMap::new(), Standing::of(&context.facts), &context.conversation).await })
+        Box::pin(async move { self.agreed(text, &BTreeMap::new(), Standing::of(&context.facts), context).await })
     }
 }
 

@@ -2,6 +2,7 @@
 //! condition and situation share. An answer is an input of the rules, and stands in the record of its turn.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize};
@@ -21,6 +22,9 @@ pub struct Question {
     pub said: String,
     /// What is known: slots and the last result, one a line.
     pub known: String,
+    /// Until when a model may take.
+    #[serde(skip)]
+    pub until: Option<Instant>,
 }
 
 /// An answer, and who gave it.
@@ -103,7 +107,7 @@ impl ByModel {
             tracing::warn!(error = %e, "the model did not answer a condition");
             self.model.book(of, self.model.lost(&request, 0, e));
         };
-        let reply = self.model.ask(request.clone()).await.inspect_err(failed).ok()?;
+        let reply = self.model.until(q.until).ask(request.clone()).await.inspect_err(failed).ok()?;
         self.model.book(of, reply.usage);
         read(&reply.text)
     }
@@ -136,7 +140,7 @@ mod tests {
     use super::*;
 
     fn asks(condition: &str, said: &str) -> Question {
-        Question { condition: condition.into(), said: said.into(), known: String::new() }
+        Question { condition: condition.into(), said: said.into(), known: String::new(), until: None }
     }
 
     #[test]

@@ -87,7 +87,7 @@ fn conditions_in_free_words_are_put_to_the_model() {
     let model = taped("question.tape.jsonl", &[("upset", r#"{"holds": true}"#), ("all is fine", r#"{"holds": false}"#), ("hurry", "perhaps")]);
     let judge = ByModel::new(model);
     let asks = |condition: &str, said: &str| {
-        let question = Question { condition: condition.into(), said: said.into(), known: "ride_id = 102".into() };
+        let question = Question { condition: condition.into(), said: said.into(), known: "ride_id = 102".into(), until: None };
         judge.judge(&question, &Conversation::default())
     };
     let a = asks("the customer sounds upset", "this is the third time that nobody came");

@@ -15,7 +15,7 @@ use duologue::render::By;
 use duologue::render::faithful::scan::sentences;
 use duologue::term::{Atom, Name, Term};
 use duologue::turn::models::Tally;
-use duologue::turn::{Engine, Options, Said, TurnRecord};
+use duologue::turn::{Engine, Options, Said, TurnBudget, TurnRecord};
 use duologue::understand::hybrid::HybridUnderstand;
 use serde_json::{Value, json};
 
@@ -279,4 +279,19 @@ fn a_turn_that_others_overtake_asks_the_model_once() {
     assert!(written.load(Ordering::Relaxed) > 5, "the others wrote meanwhile");
     assert!(record.text.contains("Soft Tacos"), "{record:?}");
     assert_eq!((server.requests().len(), record.models.unwrap().turn.calls), (1, 1));
+}
+
+#[test]
+fn a_model_that_says_nothing_leaves_the_turn_time_to_be_taken_without_it() {
+    let server = Server::start(|_: &Request| Act::Silence(20_000));
+    let patient = duologue::llm::config::Limits { headers_ms: 60_000, idle_ms: 60_000, total_ms: 60_000, ..crate::support::quick() };
+    let asked = model(duologue::llm::ModelConfig { limits: patient, ..config(&server, Api::OpenAi) });
+    let hybrid = HybridUnderstand::new(Arc::new(Fixed("order(\"Soft Taco\",2)", 0.5)), DOMAIN.model_translator(asked).unwrap(), 0.9);
+    let options = Options { reasoner: Reasoner::Fast, turn: TurnBudget { time: Duration::from_secs(5), ..TurnBudget::default() }, ..Options::default() };
+    let engine = Engine::new(DOMAIN.clone(), memory()).with_understand(Arc::new(hybrid)).with_options(options);
+    let began = Instant::now();
+    let record = engine.turn(&SessionKey::new("s", "c"), "customer", &Said::Text("two soft tacos please"), None).unwrap();
+    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+    assert_eq!(record.predicates.iter().map(ToString::to_string).collect::<Vec<_>>(), ["order(\"Soft Taco\",2)"]);
+    assert!(!server.requests().is_empty(), "it was asked");
 }

@@ -209,7 +209,7 @@ impl Offline {
             "judge" => {
                 let known = q.args.iter().filter(|(_, v)| !v.is_null()).map(|(k, v)| format!("{k} = {v}")).collect::<Vec<_>>().join("\n");
                 let condition = q.about.first().cloned().unwrap_or_default();
-                Some(json!(question::similarity(&question::Question { condition, said: text.to_owned(), known }) > question::THRESHOLD))
+                Some(json!(question::similarity(&question::Question { condition, said: text.to_owned(), known, until: None }) > question::THRESHOLD))
             }
             "answer" => Some(self.answer(q, text)),
             "reply" => Some(self.reply(q, if opened { "" } else { text })),
