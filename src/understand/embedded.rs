@@ -327,9 +327,12 @@ impl Understand for Embedded {
         let Some(grammar) = self.model.roles.get(&context.role) else { return heard };
         let (tokens, cut) = self.tokens(text);
         let own = |readings: Vec<Candidate>| readings.into_iter().map(|c| c.heard).collect::<Vec<_>>();
-        let judge = |chart: &Chart<'_>, own: &[Heard]| self.borne_out(text, context, chart, own, heard.clone());
-        self.with_readings(text, (&tokens, cut), context, grammar, |chart, readings| judge(chart, &own(readings)))
-            .unwrap_or_else(|settled| judge(&self.chart(&tokens, &self.extra(context), context, grammar), &[settled]))
+        let judge = |chart: &Chart<'_>, own: &[Heard], voice: &BTreeMap<String, f32>| self.borne_out(context, chart, own, voice, heard.clone());
+        self.with_readings(text, (&tokens, cut), context, grammar, |chart, readings, voice| judge(chart, &own(readings), voice)).unwrap_or_else(|settled| {
+            let extra = self.extra(context);
+            let chart = self.chart(&tokens, &extra, context, grammar);
+            judge(&chart, &[settled], &self.voice(text, context, &chart))
+        })
     }
 }
 

@@ -33,10 +33,9 @@ struct Words<'a> {
 
 impl Embedded {
     /// Of what another translator read, what the words bear out; `own` are the readings of the same words here.
-    pub(super) fn borne_out(&self, text: &str, context: &Context, chart: &Chart<'_>, own: &[Heard], mut heard: Heard) -> Heard {
-        let voice = self.voice(text, context, chart);
+    pub(super) fn borne_out(&self, context: &Context, chart: &Chart<'_>, own: &[Heard], voice: &BTreeMap<String, f32>, mut heard: Heard) -> Heard {
         let own = own.iter().flat_map(|h| h.predicates.iter().chain(&h.asks)).collect();
-        let words = Words { ear: self, chart, context, voice: &voice, own };
+        let words = Words { ear: self, chart, context, voice, own };
         let (kept, doubted): (Vec<Atom>, Vec<Atom>) = std::mem::take(&mut heard.predicates).into_iter().partition(|a| words.bear(a));
         heard.predicates = kept;
         for act in doubted {
@@ -49,7 +48,7 @@ impl Embedded {
         let believed = |act: &Atom, clause: Clause| match against(clause) {
             _ if !self.is_costly(act, context) => Verdict::Do,
             Some(verdict) => verdict,
-            None if clause.uncovered || said(&voice, act).is_some_and(|p| p < DONE) => Verdict::Ask,
+            None if clause.uncovered || said(voice, act).is_some_and(|p| p < DONE) => Verdict::Ask,
             None => Verdict::Do,
         };
         self.sift(&mut heard, believed, context, chart);
