@@ -173,7 +173,7 @@ fn what_stands_beside_a_domain_is_checked_with_it() {
         write(&path, text);
         let found = duologue::check::domain(&files, "library");
         assert!(found.iter().all(|d| codes::explain(d.code).is_some()));
-        let _ = write!(all, "{}\n", report::plain(&found));
+        let _ = writeln!(all, "{}", report::plain(&found));
         fs::remove_file(root.path().join(path)).unwrap();
     }
     insta::with_settings!({snapshot_path => "diagnostics", prepend_module_to_snapshot => false, omit_expression => true}, {
