@@ -38,13 +38,15 @@ fn main() {
         let domain = Arc::new(all.settle(&domain).unwrap_or_else(|e| panic!("{}: {e}", file.display())));
         let listener: Arc<Embedded> = Arc::new(domain.embedded().unwrap().unwrap());
         for dialogue in all.dialogues {
-            for (how, reasoner, proofs) in [("fast", Reasoner::Fast, false), ("confirm", Reasoner::Confirm, false), ("proofs", Reasoner::Fast, true)] {
+            let ways = [("fast", Reasoner::Fast, false), ("confirm", Reasoner::Confirm, false), ("proofs", Reasoner::Fast, true)];
+            for (how, reasoner, proofs) in ways.into_iter().filter(|_| !dialogue.only_words()) {
                 let (domain, invariants, dialogue) = (domain.clone(), invariants.clone(), dialogue.clone());
                 let name = format!("{stem}::{}::{how}", dialogue.id);
                 trials.push(Trial::test(name, move || run(&dialogue, &domain, invariants.as_ref().as_ref(), reasoner, proofs, None)));
             }
             // Predicates that words do not lead to have no words to be tested from.
-            if dialogue.steps.iter().all(|s| !s.say.is_empty()) && !PREDICATES_ONLY.contains(&stem.as_str()) {
+            let in_words = dialogue.steps.iter().all(|s| !s.say.is_empty()) && !PREDICATES_ONLY.contains(&stem.as_str());
+            if dialogue.only_words() || in_words {
                 let (domain, invariants, listener) = (domain.clone(), invariants.clone(), listener.clone());
                 let name = format!("{stem}::{}::words", dialogue.id);
                 trials.push(Trial::test(name, move || run(&dialogue, &domain, invariants.as_ref().as_ref(), Reasoner::Fast, false, Some(listener))));
