@@ -29,14 +29,15 @@ fn named(name: &str) -> Domain {
     Domain::load(&Files::built_in(), name).unwrap_or_else(|d| panic!("{}", d.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")))
 }
 
-/// What a domain's dialogues in `tests/dialogues` say, by role.
-fn said(domain: &str) -> BTreeMap<String, Vec<Atom>> {
+/// What a domain's dialogues in `tests/dialogues` say, by role, as it is let in: the rules see nothing else.
+fn said(domain: &Domain) -> BTreeMap<String, Vec<Atom>> {
+    let ontology = &domain.ontology;
     let mut out: BTreeMap<String, Vec<Atom>> = BTreeMap::new();
     for file in std::fs::read_dir("tests/dialogues").unwrap().map(|f| f.unwrap().path()) {
-        if file.extension().is_some_and(|e| e == "yaml") && file.file_name().is_some_and(|n| n.to_string_lossy().starts_with(domain)) {
+        if file.extension().is_some_and(|e| e == "yaml") && file.file_name().is_some_and(|n| n.to_string_lossy().starts_with(&*ontology.domain)) {
             let read = dialogues::read(&std::fs::read_to_string(&file).unwrap()).unwrap();
             for s in read.dialogues.iter().flat_map(|d| &d.steps) {
-                out.entry(s.who.clone()).or_default().extend(s.parsed.iter().filter_map(|p| Atom::parse(p).ok()));
+                out.entry(s.who.clone()).or_default().extend(s.parsed.iter().filter_map(|p| ontology.admit_atom(&s.who, &Atom::parse(p).ok()?).ok()));
             }
         }
     }
@@ -58,7 +59,7 @@ impl Dice {
 
 /// Conversations that pick at random from what the dialogues say; each turn's state follows from the turns before.
 fn walk(domain: &Domain, seed: u64, turns: usize, how: Reasoner, see: &mut dyn FnMut(&Base, &Outcome, &[Atom])) {
-    let said = said(&domain.ontology.domain);
+    let said = said(domain);
     let roles: Vec<&str> = domain.rules.keys().map(|r| &**r).collect();
     let mut dice = Dice(seed);
     let rules: BTreeMap<&str, Base> = domain.rules.iter().map(|(r, rules)| (&**r, Base::build(rules, &domain.facts, &[]).unwrap())).collect();
