@@ -106,6 +106,16 @@ pub fn minutes(word: &str) -> Option<i32> {
 /// Signs of money that a text may hold until it is known which one is configured.
 pub const CURRENCIES: &str = "$\u{a3}\u{20ac}\u{a5}\u{a2}\u{20b9}\u{20a9}\u{20bd}";
 
+/// At most `max` characters of a foreign text, as it may be shown.
+pub fn shorten(text: &str, max: usize) -> String {
+    let clean = shown(text, CURRENCIES);
+    let mut out: String = clean.chars().take(max).collect();
+    if out.len() < clean.len() {
+        out.push('…');
+    }
+    out
+}
+
 /// Whether a sign is one of money.
 pub fn is_currency(c: char) -> bool {
     CURRENCIES.contains(c)
@@ -178,6 +188,12 @@ mod tests {
         fn plain_text_stays(text in "[ -~]*") {
             prop_assert_eq!(shown(&text, "$"), text);
         }
+    }
+
+    #[test]
+    fn what_a_server_says_is_shown_as_everything_is() {
+        assert_eq!(shorten("no\u{202e} m\u{200b}odel\u{1b}[2K\n\u{1f193} here", 40), "no model[2K  here");
+        assert_eq!(shorten("a long story", 6), "a long…");
     }
 
     #[test]

@@ -31,6 +31,16 @@ pub struct Candidate {
     pub score: f32,
 }
 
+/// From which score on a name was said whole.
+pub const WHOLE: f32 = 0.93;
+
+impl Candidate {
+    /// Whether the name was said whole.
+    pub fn is_whole(&self) -> bool {
+        self.score >= WHOLE
+    }
+}
+
 #[derive(Clone, Debug)]
 struct Entry {
     /// What it stands for: one name, or several for a word that means a kind.

@@ -77,13 +77,13 @@ impl Secret {
     /// The signs by which a key is known, in lower case, each with its place: letters and digits, or all but blanks of a key that has hardly
     /// any. An escape, as in JSON, is none.
     fn signs(&self, text: &str) -> Vec<(usize, u8)> {
-        let counts = |b: u8| if self.0.bytes().filter(u8::is_ascii_alphanumeric).count() < LEAST { b.is_ascii_graphic() } else { b.is_ascii_alphanumeric() };
+        let counts = if self.0.bytes().filter(u8::is_ascii_alphanumeric).count() < LEAST { u8::is_ascii_graphic } else { u8::is_ascii_alphanumeric };
         let mut out = vec![];
         let mut bytes = text.bytes().enumerate();
         while let Some((at, byte)) = bytes.next() {
             if byte == b'\\' && bytes.next().is_some_and(|(_, escaped)| escaped == b'u') {
                 bytes.by_ref().take(4).for_each(drop);
-            } else if byte != b'\\' && counts(byte) {
+            } else if byte != b'\\' && counts(&byte) {
                 out.push((at, byte.to_ascii_lowercase()));
             }
         }
@@ -335,7 +335,7 @@ impl ModelConfig {
             None | Some("" | "openai") => Api::OpenAi,
             Some("anthropic") => Api::Anthropic,
             Some("ollama") => Api::Ollama,
-            Some(other) => return Err(ModelError::Config(format!("unknown interface `{}`", super::error::shorten(other, 40)))),
+            Some(other) => return Err(ModelError::Config(format!("unknown interface `{}`", crate::text::shorten(other, 40)))),
         };
         let key_env = if env("DUOLOGUE_MODEL_KEY").is_some() { Some("DUOLOGUE_MODEL_KEY".to_owned()) } else { None };
         let config = Self { model, api, base_url: env("DUOLOGUE_MODEL_URL").unwrap_or_default(), key_env, ..Self::default() };
@@ -398,7 +398,7 @@ impl ModelConfig {
             self.base_url.pop();
         }
         if !(self.base_url.starts_with("http://") || self.base_url.starts_with("https://")) {
-            return Err(ModelError::Config(format!("`base_url` must begin with http:// or https://, not `{}`", super::error::shorten(&self.base_url, 60))));
+            return Err(ModelError::Config(format!("`base_url` must begin with http:// or https://, not `{}`", crate::text::shorten(&self.base_url, 60))));
         }
         if self.base_url.contains('@') {
             return Err(ModelError::Config("`base_url` must not hold a user or password; use `key_env` or `key_file`".into()));
@@ -427,7 +427,7 @@ impl ModelConfig {
 /// The first line of a reader's message: what follows quotes the file, which may hold a key that does not belong there.
 fn told(message: &str) -> String {
     let line = message.lines().next().unwrap_or_default();
-    let line = super::error::shorten(line.strip_prefix("error: ").unwrap_or(line), 400);
+    let line = crate::text::shorten(line.strip_prefix("error: ").unwrap_or(line), 400);
     let hint = if line.contains("unknown field `key`") { "; a key is never written into this file: `key_env` names a variable, `key_file` a file" } else { "" };
     line + hint
 }

@@ -2,8 +2,6 @@
 
 use std::time::Duration;
 
-use crate::text::{CURRENCIES, shown};
-
 /// Where a time-out struck.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
@@ -207,26 +205,5 @@ impl ModelError {
             Self::Cassette(_) => "cassette",
             Self::Stopped => "stopped",
         }
-    }
-}
-
-/// At most `max` characters of a foreign text, as it may be shown.
-pub fn shorten(text: &str, max: usize) -> String {
-    let clean = shown(text, CURRENCIES);
-    let mut out: String = clean.chars().take(max).collect();
-    if out.len() < clean.len() {
-        out.push('…');
-    }
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_a_server_says_is_shown_as_everything_is() {
-        assert_eq!(shorten("no\u{202e} m\u{200b}odel\u{1b}[2K\n\u{1f193} here", 40), "no model[2K  here");
-        assert_eq!(shorten("a long story", 6), "a long…");
     }
 }

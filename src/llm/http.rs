@@ -8,8 +8,9 @@ use futures_util::future::BoxFuture;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
 
 use super::config::{Api, ModelConfig, Secret};
-use super::error::{ModelError, shorten};
+use super::error::ModelError;
 use super::wire::{Transport, WireReply, WireRequest, retry_after};
+use crate::text::shorten;
 
 /// Anthropic's version header; the messages interface has been stable under it.
 const ANTHROPIC_VERSION: &str = "2023-06-01";

@@ -31,7 +31,7 @@ pub fn read_strict(text: &str) -> Result<Value, JsonError> {
 }
 
 fn told(error: serde_json::Error) -> JsonError {
-    JsonError(super::error::shorten(&error.to_string(), 200))
+    JsonError(crate::text::shorten(&error.to_string(), 200))
 }
 
 fn unfence(text: &str) -> &str {
@@ -99,7 +99,7 @@ impl<'de> Visitor<'de> for Node {
         while let Some(key) = map.next_key::<String>()? {
             let value = map.next_value_seed(Node(self.0 + 1))?;
             if fields.contains_key(&key) {
-                return Err(A::Error::custom(format!("duplicate key `{}`", super::error::shorten(&key, 40))));
+                return Err(A::Error::custom(format!("duplicate key `{}`", crate::text::shorten(&key, 40))));
             }
             fields.insert(key, value);
         }

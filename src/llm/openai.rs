@@ -3,11 +3,12 @@
 use serde_json::{Map, Value, json};
 
 use super::config::{ModelConfig, Prices, Structured, TokenLimit};
-use super::error::{ModelError, shorten};
+use super::error::ModelError;
 use super::remote::{Dialect, StreamState, number, put_extra, read_event, read_vectors};
 use super::sse::Format;
 use super::wire::WireRequest;
 use super::{ChatReply, ChatRequest, Embeddings, Shape, Speaker, Usage};
+use crate::text::shorten;
 
 /// The dialect itself; it has no state.
 #[derive(Clone, Copy, Debug)]

@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use super::anthropic::Anthropic;
 use super::config::{Api, Limits, ModelConfig, Prices, Secret, Structured};
-use super::error::{ModelError, Stage, shorten};
+use super::error::{ModelError, Stage};
 use super::http::HttpTransport;
 use super::limits::{Gate, pause};
 use super::ollama::Ollama;
@@ -19,6 +19,7 @@ use super::openai::OpenAi;
 use super::sse::{EventReader, Format};
 use super::wire::{Transport, WireReply, WireRequest};
 use super::{ChatReply, ChatRequest, Embeddings, Model, OnText, Shaping, Usage};
+use crate::text::shorten;
 
 /// How long a stream is waited for after the model gave its reason for ending.
 const AFTERTHOUGHT: Duration = Duration::from_millis(300);

@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::{Arg, MAX_NAME, Ontology, Sort};
 use crate::diag::did_you_mean;
 use crate::term::{Atom, Term, TermError};
-use crate::text::{CURRENCIES, is_shown, shown};
+use crate::text::{CURRENCIES, is_shown, shorten, shown};
 
 /// Most predicates that one turn may bring.
 pub const MAX_PREDICATES: usize = 200;
@@ -152,7 +152,7 @@ impl Ontology {
         if named.is_empty() {
             let near = did_you_mean(&atom.name, self.inputs_of(role).map(|f| &*f.name));
             let help = near.map(|n| format!(", did you mean `{n}`?")).unwrap_or_default();
-            return Err(("unknown_predicate", format!("`{}` is no predicate of this domain{help}", brief(&atom.signature()))));
+            return Err(("unknown_predicate", format!("`{}` is no predicate of this domain{help}", shorten(&atom.signature(), MAX_NAME))));
         }
         let own: Vec<_> = named.into_iter().filter(|f| f.roles.iter().any(|r| &**r == role)).collect();
         if own.is_empty() {
@@ -172,7 +172,7 @@ impl Ontology {
                 let bounds = sized.iter().any(|f| f.args.iter().zip(&atom.args).any(|(p, t)| self.out_of_bounds(t, p)));
                 let forms: Vec<_> = sized.iter().map(ToString::to_string).collect();
                 let code = if bounds { "number_out_of_bounds" } else { "wrong_argument" };
-                Err((code, format!("`{}` fits none of: {}", brief(&atom.to_string()), forms.join("; "))))
+                Err((code, format!("`{}` fits none of: {}", shorten(&atom.to_string(), MAX_NAME), forms.join("; "))))
             }
         }
     }
@@ -232,11 +232,4 @@ fn saturate(text: &str) -> String {
     }
     flush(&mut digits, &mut out);
     out
-}
-
-/// A text as it may be shown, cut to a printable length.
-fn brief(text: &str) -> String {
-    let clean = shown(text, CURRENCIES);
-    let cut: String = clean.chars().take(MAX_NAME).collect();
-    if cut.len() < clean.len() { format!("{cut}…") } else { clean }
 }

@@ -94,6 +94,6 @@ pub fn propose(model: &BlockingModel, title: &str, own: &[String], each: usize) 
     let tokens = model.model().limits().reply_tokens;
     let reply = model.chat(ChatRequest { prefix: PROMPT.to_owned(), messages: vec![Message::user(asked)], shape, max_tokens: tokens })?;
     let value = crate::llm::json::read_strict(&reply.text).map_err(|e| ModelError::Unusable(e.to_string()))?;
-    let proposed: Proposed = serde_json::from_value(value).map_err(|e| ModelError::Unusable(crate::llm::error::shorten(&e.to_string(), 200)))?;
+    let proposed: Proposed = serde_json::from_value(value).map_err(|e| ModelError::Unusable(crate::text::shorten(&e.to_string(), 200)))?;
     Ok(proposed.wordings.into_iter().take(each).map(|say| Banked { of: of.clone(), say, at: 0 }).collect())
 }

@@ -53,7 +53,7 @@ pub struct Rendering {
 impl Rendering {
     fn failed(&mut self, error: &ModelError) {
         tracing::info!(kind = error.kind(), "the model gave no usable wording");
-        (self.fault, self.problem, self.hint) = (Some(error.kind()), Some(crate::llm::error::shorten(&error.to_string(), 300)), error.hint());
+        (self.fault, self.problem, self.hint) = (Some(error.kind()), Some(crate::text::shorten(&error.to_string(), 300)), error.hint());
     }
 }
 
@@ -207,7 +207,7 @@ impl LlmRender {
                 }
                 Err(violation) => {
                     let problem = violation.to_string();
-                    let said = if text.is_empty() { "…".to_owned() } else { crate::llm::error::shorten(&text, 1_000) };
+                    let said = if text.is_empty() { "…".to_owned() } else { crate::text::shorten(&text, 1_000) };
                     Arc::make_mut(&mut request)
                         .messages
                         .extend([Message::model(said), Message::user(self.prompts.fill("render_retry", context!(problem => problem.as_str()))?)]);

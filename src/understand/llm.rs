@@ -9,10 +9,10 @@ use serde::Serialize;
 
 use super::{Account, Context, Exchange, Guess, Heard, Sources, Understand};
 use crate::conversation::Conversation;
-use crate::llm::error::shorten;
 use crate::llm::{BlockingModel, ChatRequest, Message, ModelError, Shape, Shaping, Usage};
 use crate::ontology::Ontology;
 use crate::term::{Atom, Name};
+use crate::text::shorten;
 use crate::text::words;
 use crate::wait::block_on;
 

@@ -2,13 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::files;
-
-/// The code without comments and without the module of tests at its end.
-fn plain(text: &str) -> String {
-    let text = text.split("#[cfg(test)]\nmod ").next().unwrap_or(text);
-    text.lines().filter(|l| !l.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n")
-}
+use super::{code, files};
 
 fn word(text: &str) -> &str {
     text.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or("")
@@ -37,7 +31,7 @@ fn heads(text: &str) -> Vec<&str> {
 
 /// For each part of a folder's module the parts that it names, also by what the module hands on of them.
 fn uses(module: &str) -> BTreeMap<String, BTreeSet<String>> {
-    let (folder, root) = (format!("src/{module}/"), plain(&std::fs::read_to_string(format!("src/{module}.rs")).unwrap()));
+    let (folder, root) = (format!("src/{module}/"), code(&std::fs::read_to_string(format!("src/{module}.rs")).unwrap()));
     let all: Vec<(String, String)> = files(&folder, ".rs").into_iter().filter(|(n, _)| !n.contains("/tests")).collect();
     let part = |name: &str| word(&name[folder.len()..]).to_owned();
     let parts: BTreeSet<String> = all.iter().map(|(n, _)| part(n)).collect();
@@ -52,7 +46,7 @@ fn uses(module: &str) -> BTreeMap<String, BTreeSet<String>> {
     for (name, text) in &all {
         // How the file calls the module: its own folders deep.
         let above = "super::".repeat(name[folder.len()..].matches('/').count() + 1);
-        let (text, from) = (plain(text), part(name));
+        let (text, from) = (code(text), part(name));
         for prefix in [above.as_str(), &format!("crate::{module}::")] {
             let whole = |at: &usize| !text[..*at].ends_with("super::");
             for (at, _) in text.match_indices(prefix).filter(|(at, _)| whole(at)) {

@@ -5,12 +5,12 @@ use std::time::{Duration, Instant};
 
 use super::{Asked, Item};
 use crate::conversation::Conversation;
-use crate::llm::error::shorten;
 use crate::llm::json::read_strict;
 use crate::llm::{BlockingModel, ChatRequest, Message, ModelError, Shape, Shaping, Usage};
 use crate::reasoning::given::Read;
 use crate::reasoning::notation::Notation;
 use crate::reasoning::{Answer, Status};
+use crate::text::shorten;
 
 /// How often what is wrong with a reply goes back to the model.
 const SENT_BACK: usize = 2;

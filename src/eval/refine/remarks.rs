@@ -373,8 +373,7 @@ fn owner(word: &str) -> &str {
 fn questioned(phrase: &str) -> Option<String> {
     let mut said = phrase.split_whitespace();
     let noun = DESIGN.questions.get(said.next()?)?;
-    let articles = ["the", "a", "an"];
-    let whose = said.clone().find(|w| !articles.contains(w))?;
+    let whose = said.clone().find(|w| !text::ENGLISH.is_article(w))?;
     let rest: Vec<&str> = said.filter(|w| ![&DESIGN.empty, &DESIGN.wanting].into_iter().flatten().any(|e| e == w || *e == text::stem(w))).collect();
     Some(match rest.as_slice() {
         [] => noun.clone(),

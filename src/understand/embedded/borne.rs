@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::chart::Chart;
-use super::gate::{DONE, Verdict, against};
+use super::gate::{AFFIRM, DONE, Verdict, against};
 use super::learned::trust::{Clause, said};
 use super::lines::names;
 use super::text::{Kind, Token};
@@ -18,8 +18,6 @@ use crate::understand::{Context, Heard};
 const HEARD: f32 = 0.1;
 /// From which likeness on a word may be another misspelt.
 const ALIKE: f64 = 0.85;
-/// What agrees to what the engine asked or told.
-const AGREES: &str = "affirm";
 
 /// What the words say, to who doubts what another read in them.
 struct Words<'a> {
@@ -82,13 +80,12 @@ impl Words<'_> {
         let linked = |id: usize| chart.name(id).as_ref() == Some(name);
         let own: Vec<String> = name_words(name).iter().map(|w| stem(w)).collect();
         let kinds = self.ear.knowledge.second(&config.kind, name);
-        let tells = |t: &Token| t.kind == Kind::Word && !self.ear.model.fillers.contains(&t.id) && !self.ear.model.phrase.has("small", t.id);
         let resembles = |t: &Token| {
             let word = stem(&t.text);
             let spelt = t.readings().any(|r| r.0 != UNKNOWN && own.contains(&self.ear.knowledge.words.stem_of(r.0).to_owned()));
             spelt || own.iter().any(|o| strsim::jaro_winkler(o, &word) > ALIKE) || kinds.iter().any(|k| stem(k) == word)
         };
-        chart.names.iter().flat_map(|e| &e.candidates).any(|c| linked(c.name)) || chart.tokens.iter().filter(|t| tells(t)).any(resembles)
+        chart.names.iter().flat_map(|e| &e.candidates).any(|c| linked(c.name)) || chart.tokens.iter().filter(|t| self.ear.says(t)).any(resembles)
     }
 
     /// Whether it was spoken of before.
@@ -106,7 +103,7 @@ impl Words<'_> {
     /// Whether the words agree to what was told of its names.
     fn is_agreed(&self, act: &Atom) -> bool {
         let told = |n: &Name| self.context.last_actions.iter().flat_map(|a| &a.args).any(|t| names(t, n));
-        self.is_told(&[AGREES]) && strings_of(act).iter().all(told)
+        self.is_told(&[AFFIRM]) && strings_of(act).iter().all(told)
     }
 
     /// Whether the words say how many, where it is several: in a number, in as many parts ("one for me, and ditto for her"), or by what was said of

@@ -37,13 +37,10 @@ pub struct NameEdge {
     pub shadowed: bool,
 }
 
-/// From which likeness on a name was said whole.
-const WHOLE: f32 = 0.93;
-
 impl NameEdge {
     /// Whether a name was said whole.
     pub fn is_whole(&self) -> bool {
-        self.candidates.first().is_some_and(|c| c.score >= WHOLE)
+        self.candidates.first().is_some_and(Candidate::is_whole)
     }
 }
 

@@ -47,7 +47,7 @@ const BARELY: f32 = 0.003;
 /// What answers a question of the engine's.
 const ANSWERS: [&str; 2] = [AFFIRM, "deny"];
 /// What lets the engine do what it asked about.
-const AFFIRM: &str = "affirm";
+pub(super) const AFFIRM: &str = "affirm";
 /// From which likelihood to the second voice on words that no pattern knows answer with yes.
 const ANSWERED: f32 = 0.9;
 
@@ -162,10 +162,14 @@ impl Embedded {
         !idle && chart.tokens.iter().any(says) && voice.get(AFFIRM).is_none_or(|p| *p >= ANSWERED)
     }
 
+    /// Whether it is a word that says something.
+    pub(super) fn says(&self, t: &Token) -> bool {
+        t.kind == Kind::Word && !self.model.fillers.contains(&t.id) && !self.model.phrase.has("small", t.id)
+    }
+
     /// Whether most words that say something are known to nobody: whether they are beside the point cannot be told then.
     fn is_gibberish(&self, tokens: &[Token]) -> bool {
-        let says = |t: &&Token| t.kind == Kind::Word && !self.model.fillers.contains(&t.id) && !self.model.phrase.has("small", t.id);
-        let (said, strange) = tokens.iter().filter(says).fold((0, 0), |(n, s), t| (n + 1, s + usize::from(t.id == UNKNOWN)));
+        let (said, strange) = tokens.iter().filter(|t| self.says(t)).fold((0, 0), |(n, s), t| (n + 1, s + usize::from(t.id == UNKNOWN)));
         strange * 2 > said
     }
 

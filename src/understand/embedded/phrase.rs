@@ -314,7 +314,7 @@ impl Phrases<'_, '_> {
             }
         }
         // "The burrito supreme" is no burrito that is supreme.
-        let whole = |n: &NameEdge| n.said == n.end - n.start && n.candidates.first().is_some_and(|c| c.score >= 0.93);
+        let whole = |n: &NameEdge| n.said == n.end - n.start && n.is_whole();
         let names = || self.chart.names_at.get(at).into_iter().flatten().filter_map(|e| self.chart.names.get(*e));
         for (end, sort, value, score) in self.chart.values_at.get(at).into_iter().flatten() {
             if Some(*sort) == kind_sort && !names().any(|n| n.end > *end && whole(n)) {

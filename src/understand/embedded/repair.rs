@@ -449,7 +449,7 @@ impl Repair<'_> {
             edge.candidates.iter().filter_map(|c| Some((c.score, asked.candidates.iter().position(|a| Some(a) == chart.name(c.name).as_ref())?))).collect();
         inside.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         let best = inside.first()?;
-        let elsewhere = edge.candidates.first().is_some_and(|c| c.score >= 0.93 && !inside.iter().any(|i| i.0 >= c.score));
+        let elsewhere = edge.candidates.first().is_some_and(|c| c.is_whole() && !inside.iter().any(|i| i.0 >= c.score));
         let clear = inside.get(1).is_none_or(|s| s.0 < best.0 * Thresholds::default().tie);
         if elsewhere || !clear { None } else { meant(best.1) }
     }

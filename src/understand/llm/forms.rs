@@ -124,15 +124,15 @@ impl Forms {
     fn read_one(&self, item: &Value, utterance: &str, names: &Names) -> Result<Atom, String> {
         let map = item.as_object().ok_or("not an object")?;
         let text = map.get("form").and_then(Value::as_str).ok_or("the key `form` is missing")?;
-        let form = self.forms.iter().find(|f| f.text == text).ok_or_else(|| format!("`{}` is none of the forms", crate::llm::error::shorten(text, 60)))?;
+        let form = self.forms.iter().find(|f| f.text == text).ok_or_else(|| format!("`{}` is none of the forms", crate::text::shorten(text, 60)))?;
         if let Some(odd) = map.keys().find(|k| *k != "form" && !form.fields.iter().any(|f| f.key == **k)) {
-            return Err(format!("`{}` is no key of the form `{text}`", crate::llm::error::shorten(odd, 40)));
+            return Err(format!("`{}` is no key of the form `{text}`", crate::text::shorten(odd, 40)));
         }
         let mut terms = Vec::with_capacity(form.fields.len());
         for field in &form.fields {
             let value = map.get(&field.key).ok_or_else(|| format!("the key `{}` is missing", field.key))?;
             let term = self.kinds.get(&field.sort).and_then(|k| read_value(value, k, utterance, names));
-            terms.push(term.ok_or_else(|| format!("`{}` is no value for `{}`", crate::llm::error::shorten(&value.to_string(), 60), field.key))?);
+            terms.push(term.ok_or_else(|| format!("`{}` is no value for `{}`", crate::text::shorten(&value.to_string(), 60), field.key))?);
         }
         let mut rest = terms.into_iter();
         let args: Option<Vec<Term>> = form.args.iter().map(|a| fill(a, &mut rest)).collect();
@@ -146,7 +146,7 @@ impl Forms {
 
     /// Reads the short notation: the predicate itself.
     fn read_line(&self, line: &str, utterance: &str, names: &Names) -> Result<Atom, String> {
-        let shortly = crate::llm::error::shorten(line, 60);
+        let shortly = crate::text::shorten(line, 60);
         let said = Atom::parse(line).map_err(|e| format!("`{shortly}`: {e}"))?;
         let mut problem = format!("`{shortly}` is none of the forms");
         let fits = |(arg, term): (&Arg, &Term)| match arg {
@@ -174,9 +174,9 @@ impl Forms {
             }
             (Arg::Sort(sort), term) => {
                 let read = self.kinds.get(sort).and_then(|kind| read_value(&value_of(term), kind, utterance, names));
-                read.ok_or_else(|| format!("`{}` is no value for `{sort}`", crate::llm::error::shorten(&term.to_string(), 60)))
+                read.ok_or_else(|| format!("`{}` is no value for `{sort}`", crate::text::shorten(&term.to_string(), 60)))
             }
-            (arg, term) => Err(format!("`{}` stands where `{arg}` belongs", crate::llm::error::shorten(&term.to_string(), 60))),
+            (arg, term) => Err(format!("`{}` stands where `{arg}` belongs", crate::text::shorten(&term.to_string(), 60))),
         }
     }
 

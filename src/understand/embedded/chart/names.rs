@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Candidate, Chart, Kind, NameEdge, Phrases, Thresholds, Token};
+use crate::link::names::WHOLE;
 use crate::understand::embedded::lines::ends_in;
 
 impl Chart<'_> {
@@ -42,7 +43,7 @@ impl Chart<'_> {
                 .iter()
                 .filter(|i| said_whole.get(**i).copied().unwrap_or(false))
                 .filter_map(|i| self.names.get(*i))
-                .filter(|e| e.candidates.first().is_some_and(|c| c.score >= 0.93))
+                .filter(|e| e.is_whole())
                 .map(|e| e.end)
                 .max();
             for i in edges {
@@ -52,13 +53,8 @@ impl Chart<'_> {
             }
         }
         // The end of a name said whole is hardly meant by itself either.
-        let wholes: Vec<(usize, usize)> = self
-            .names
-            .iter()
-            .zip(&said_whole)
-            .filter(|(e, whole)| e.said > 1 && **whole && e.candidates.first().is_some_and(|c| c.score >= 0.93))
-            .map(|(e, _)| (e.start, e.end))
-            .collect();
+        let wholes: Vec<(usize, usize)> =
+            self.names.iter().zip(&said_whole).filter(|(e, whole)| e.said > 1 && **whole && e.is_whole()).map(|(e, _)| (e.start, e.end)).collect();
         for e in &mut self.names {
             e.shadowed |= wholes.iter().any(|(s, t)| *s < e.start && e.end <= *t);
         }
@@ -76,7 +72,7 @@ impl Chart<'_> {
         let Some(lines) = self.model.lines.as_ref() else { return };
         let mut members = vec![];
         for edge in &self.names {
-            let Some(best) = edge.candidates.first().filter(|c| c.score >= 0.93 && self.mask(c.name) & lines.composed != 0) else { continue };
+            let Some(best) = edge.candidates.first().filter(|c| c.is_whole() && self.mask(c.name) & lines.composed != 0) else { continue };
             let Some(name) = self.name(best.name) else { continue };
             for group in self.knowledge.second(&lines.config.composed, &name) {
                 members.extend(self.knowledge.second(&lines.config.group, group).iter().filter_map(|m| self.knowledge.names.find(m)));
@@ -139,7 +135,7 @@ impl Chart<'_> {
                 }
             }
             if bridged || measured {
-                scores.retain(|_, s| *s >= 0.93 && !(bridged && exact_before));
+                scores.retain(|_, s| *s >= WHOLE && !(bridged && exact_before));
             }
             if end == at + 1 && first.plural {
                 self.all_called(&first.text, &mut scores);
@@ -147,7 +143,7 @@ impl Chart<'_> {
             if !scores.is_empty() {
                 let mut candidates: Vec<Candidate> = scores.into_iter().map(|(name, score)| Candidate { name, score }).collect();
                 candidates.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.name.cmp(&b.name)));
-                exact_before |= !bridged && candidates.first().is_some_and(|c| c.score >= 0.93);
+                exact_before |= !bridged && candidates.first().is_some_and(|c| c.is_whole());
                 let plural = self.tokens.get(end - 1).is_some_and(|t| t.plural);
                 let said = alive.iter().map(|a| a.1.len()).max().unwrap_or(1) + usize::from(bridged);
                 self.push_name(NameEdge { start: at, end, candidates, plural, said, shadowed: false });
@@ -190,7 +186,7 @@ impl Chart<'_> {
         let names = &self.knowledge.names;
         let group = self.model.lines.as_ref().map_or("", |l| &l.config.group);
         let choices = |id: usize| names.name(id).map_or(&[][..], |n| self.knowledge.second(group, n));
-        if scores.iter().any(|(id, s)| *s >= 0.93 && choices(*id).is_empty()) {
+        if scores.iter().any(|(id, s)| *s >= WHOLE && choices(*id).is_empty()) {
             return;
         }
         let of_groups = scores.keys().flat_map(|id| choices(*id)).filter_map(|n| names.find(n));

@@ -162,7 +162,7 @@ impl Chart<'_> {
                         && e.end <= end
                         && (e.said > 1 && e.said + 1 >= end - start || e.said == end - start || self.counted(start, e.start))
                         && e.said == e.end - e.start
-                        && e.candidates.first().is_some_and(|c| c.score >= 0.93)
+                        && e.is_whole()
                 });
             if real && last_is_thing && !known {
                 #[expect(clippy::cast_precision_loss, reason = "spans are short")]
@@ -181,7 +181,7 @@ impl Chart<'_> {
         let words = |range: std::ops::Range<usize>| self.tokens.get(range).is_some_and(|all| all.iter().all(word));
         let ends = |i: usize| self.tokens.get(i).is_none_or(|t| t.punct().is_some());
         let items = self.model.lines.as_ref().map_or(0, |l| l.items);
-        let thing = |e: &NameEdge| e.said == e.end - e.start && e.candidates.first().is_some_and(|c| c.score >= 0.93 && self.mask(c.name) & items != 0);
+        let thing = |e: &NameEdge| e.said == e.end - e.start && e.candidates.first().is_some_and(|c| c.is_whole() && self.mask(c.name) & items != 0);
         let things = |to: usize| self.names.iter().any(|e| from <= e.start && e.end <= to && thing(e));
         let ending = |kind: usize| words(at + 1..kind + 1) && self.is_kind_word(kind) && ends(kind + 1) && !things(kind + 1);
         self.tokens.get(at).is_some_and(|t| is("list", t)) && !self.is_kind_word(at - 1) && (at + 2..at + 4).any(ending)

@@ -281,7 +281,7 @@ fn properties(chart: &Chart<'_>, m: &Mention, context: &Context) -> Vec<String> 
         out.push(format!("plural {} part {}", np.plural, np.part));
         out.push(format!("attributes {}", np.attributes.len().min(1)));
         if let Head::Name(_) = np.head {
-            out.push(format!("whole {}", m.candidates(chart).first().is_some_and(|c| c.score >= 0.93)));
+            out.push(format!("whole {}", m.candidates(chart).first().is_some_and(|c| c.is_whole())));
             out.extend(named(chart, m).into_iter().flat_map(|name| known(chart, context, &name)));
         }
     }

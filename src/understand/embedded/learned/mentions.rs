@@ -71,8 +71,8 @@ pub fn mentions(chart: &Chart<'_>, fresh: &[(usize, usize)]) -> Vec<Mention> {
 /// The mentions where names that were said in part and mean nothing no longer stand before what they hold: "the city centre" is a part of
 /// town where no restaurant of that name is meant. Nothing where there are none.
 pub fn apart(chart: &Chart<'_>, fresh: &[(usize, usize)], said: &[Mention], means_nothing: impl Fn(usize) -> bool) -> Option<Vec<Mention>> {
-    let hides = |m: &Mention| m.edge(chart).filter(|e| hides(chart, *e));
-    let idle: Vec<usize> = said.iter().enumerate().filter(|(i, _)| means_nothing(*i)).filter_map(|(_, m)| hides(m)).collect();
+    let nothing = said.iter().enumerate().filter(|(i, _)| means_nothing(*i)).filter_map(|(_, m)| m.edge(chart));
+    let idle: Vec<usize> = nothing.filter(|e| hides(chart, *e)).collect();
     let left = || found(chart, fresh).into_iter().filter(|f| f.edge.is_none_or(|e| !idle.contains(&e))).collect();
     (!idle.is_empty()).then(|| widen(chart, choose(chart.tokens.len(), left())))
 }

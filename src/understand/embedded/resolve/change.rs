@@ -1,6 +1,7 @@
 //! Changes of items: which instances are meant, and which part of an item.
 
 use super::{Entry, Picked, Resolver, What, restates};
+use crate::link::names::WHOLE;
 use crate::term::{Atom, Name, Term};
 use crate::understand::embedded::chart::{Bind, Edge};
 use crate::understand::embedded::lines::{Target, names};
@@ -541,10 +542,10 @@ impl Resolver<'_, '_> {
                         .filter(|c| self.chart.knowledge.relates(item, &c.1))
                         .collect();
                     related.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
-                    let exact_unrelated = candidates.iter().filter(|c| self.chart.mask(c.name) & mask != 0 && c.score >= 0.93).count() == 1;
+                    let exact_unrelated = candidates.iter().filter(|c| self.chart.mask(c.name) & mask != 0 && c.is_whole()).count() == 1;
                     if let Some((s, n)) = related.first().cloned() {
                         let clear = related.get(1).is_none_or(|r| r.0 < s * 0.88);
-                        if (s >= 0.93 || !exact_unrelated) && (clear || related.len() == 1) {
+                        if (s >= WHOLE || !exact_unrelated) && (clear || related.len() == 1) {
                             return Some(Term::Str(n));
                         }
                         if !exact_unrelated {

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::{Picked, Resolver, to_i32};
+use crate::link::names::WHOLE;
 use crate::ontology::Arg;
 use crate::term::{Atom, Name, Term};
 use crate::understand::Unsure;
@@ -55,7 +56,7 @@ impl Resolver<'_, '_> {
         // What is there, or was just spoken of, is meant by itself.
         let known = |n: &Name| self.ledger.holds(n) || self.spoken_of().any(|s| s == n);
         let apart = names.iter().any(known) && !names.iter().all(known);
-        if whole && fit().all(|c| c.score < 0.93) && names.iter().all(called) && !apart { names } else { vec![] }
+        if whole && fit().all(|c| !c.is_whole()) && names.iter().all(called) && !apart { names } else { vec![] }
     }
 
     /// For each argument of a template the sort bits and whether its sort takes new names.
@@ -183,7 +184,7 @@ impl Resolver<'_, '_> {
         let last = |n: &str| n.split_whitespace().next_back().map(str::to_lowercase);
         // The word that both end with was left out, and what was said is no name of its own kind.
         let other = |n: &Name| n != item && last(n) == last(item) && n.split_whitespace().any(|w| w.eq_ignore_ascii_case(word));
-        let own = said.candidates.iter().filter_map(|c| self.chart.name(c.name).filter(|_| c.score >= 0.93));
+        let own = said.candidates.iter().filter_map(|c| self.chart.name(c.name).filter(|_| c.is_whole()));
         if own.into_iter().any(|n| self.ledger.kind_of(self.chart.knowledge, &n).is_some()) {
             return None;
         }
@@ -320,7 +321,7 @@ impl Resolver<'_, '_> {
         let Some(edge) = self.chart.names.get(e) else { return Picked::Nothing };
         let mut scored: Vec<(f32, f32, Name)> = vec![];
         // Beside a name that was said whole no other is helped by its kind.
-        let whole = edge.candidates.iter().any(|c| self.chart.mask(c.name) & mask != 0 && c.score >= 0.93);
+        let whole = edge.candidates.iter().any(|c| self.chart.mask(c.name) & mask != 0 && c.is_whole());
         for c in &edge.candidates {
             if self.chart.mask(c.name) & mask == 0 {
                 continue;
@@ -343,7 +344,7 @@ impl Resolver<'_, '_> {
         // "Regular freeze is fine" is of the freeze that was just spoken of.
         let told = |n: &Name| self.spoken_of().any(|s| s == n);
         let still = !np.attributes.is_empty() && np.count.is_none() && scored.iter().any(|s| told(&s.2));
-        if (np.article == Article::Definite || (one || still) && np.article == Article::None) && (one || scored.iter().all(|s| s.1 < 0.93)) {
+        if (np.article == Article::Definite || (one || still) && np.article == Article::None) && (one || scored.iter().all(|s| s.1 < WHOLE)) {
             let spoken = |n: &Name| self.ledger.holds(n) || told(n);
             let kind = self.spoken_of().find_map(|s| self.ledger.kind_of(self.chart.knowledge, s)).filter(|_| one);
             let like = |n: &Name| kind.is_some() && self.ledger.kind_of(self.chart.knowledge, n) == kind;
@@ -364,7 +365,7 @@ impl Resolver<'_, '_> {
             return Picked::One(held);
         }
         // "A bowl": the word for a kind, and no name, means any that is called so.
-        let kind = self.ledger.kind_of(self.chart.knowledge, &name).filter(|_| raw < 0.93 && edge.end == edge.start + 1);
+        let kind = self.ledger.kind_of(self.chart.knowledge, &name).filter(|_| raw < WHOLE && edge.end == edge.start + 1);
         let generic = kind.is_some_and(|k| self.chart.values_at.get(edge.start).is_some_and(|v| v.iter().any(|v| v.0 == edge.end && v.2 == k)));
         let least = if generic { 0.0 } else { best * crate::link::Thresholds::default().tie };
         let ties: Vec<Name> = scored.iter().filter(|s| s.0 >= least).map(|s| s.2.clone()).collect();
@@ -375,7 +376,7 @@ impl Resolver<'_, '_> {
         {
             return Picked::One(n.clone());
         }
-        let whole = raw >= 0.93 && scored.get(1).is_none_or(|s| s.1 < 0.93);
+        let whole = raw >= WHOLE && scored.get(1).is_none_or(|s| s.1 < WHOLE);
         if ties.len() > 1 && !whole {
             return Picked::Tie(ties);
         }

@@ -341,7 +341,7 @@ impl Resolver<'_, '_> {
             let parts = knowledge.second(&lines.config.composed, n);
             parts.contains(item) || parts.iter().any(|p| knowledge.second(&lines.config.group, p).contains(item))
         };
-        let edge = self.chart.names.get(e).filter(|x| x.end == x.start + 1 && x.candidates.first().is_some_and(|c| c.score < 0.93))?;
+        let edge = self.chart.names.get(e).filter(|x| x.end == x.start + 1 && x.candidates.first().is_some_and(|c| !c.is_whole()))?;
         let word = &self.chart.tokens.get(edge.start)?.text;
         // "A meal" is called a combo.
         if let Some(called) = lines.config.composed_called.get(word) {
