@@ -28,60 +28,71 @@ impl Secret {
     /// `text` without the key, however a server quotes it: in any letter case, split by blanks or other signs, or in part. Letters and digits
     /// count, and whatever shows [`RUN`] of them in a row as the key has them is cut.
     pub fn redact(&self, text: &str) -> String {
-        let (key, said) = (self.signs(&self.0), self.signs(text));
-        let run = key.len().min(RUN);
-        if run < LEAST {
-            return text.to_owned();
-        }
-        let mut quoted: Vec<Range<usize>> = vec![];
-        for (at, shown) in said.windows(run).enumerate() {
-            if !key.windows(run).any(|k| same(k, shown)) {
-                continue;
-            }
-            match quoted.last_mut().filter(|q| at < q.end) {
-                Some(open) => open.end = at + run,
-                None => quoted.push(at..at + run),
-            }
-        }
+        let mut quoted = READINGS.map(|escapes| self.quoted(text, escapes)).concat();
+        quoted.sort_unstable_by_key(|q| q.start);
         let (mut out, mut from) = (String::with_capacity(text.len()), 0);
         for q in quoted {
-            let byte = |at: usize| said.get(at).map_or(text.len(), |s| s.0);
-            out.push_str(text.get(from..byte(q.start)).unwrap_or_default());
-            out.push_str(CUT);
-            from = byte(q.end - 1) + 1;
+            if q.start >= from {
+                out.push_str(text.get(from..q.start).unwrap_or_default());
+                out.push_str(CUT);
+            }
+            from = from.max(q.end);
         }
         out + text.get(from..).unwrap_or_default()
+    }
+
+    /// Where a text quotes the key.
+    fn quoted(&self, text: &str, escapes: bool) -> Vec<Range<usize>> {
+        let (key, said) = (self.signs(&self.0, escapes), self.signs(text, escapes));
+        let run = key.len().min(RUN);
+        let mut out: Vec<Range<usize>> = vec![];
+        if run < LEAST {
+            return out;
+        }
+        for shown in said.windows(run).filter(|shown| key.windows(run).any(|k| same(k, shown))) {
+            let [(start, _), .., (end, _)] = *shown else { continue };
+            match out.last_mut().filter(|q| start < q.end) {
+                Some(open) => open.end = end + 1,
+                None => out.push(start..end + 1),
+            }
+        }
+        out
     }
 
     /// The same for a text that may have been cut within the key.
     pub fn redact_cut(&self, text: &str) -> String {
         let whole = self.redact(text);
         let (body, mark) = whole.strip_suffix('…').map_or((whole.as_str(), ""), |body| (body, "…"));
-        let (key, said) = (self.signs(&self.0), self.signs(body));
-        let begins = |n: &usize| key.get(..*n).zip(said.get(said.len().saturating_sub(*n)..)).is_some_and(|(k, s)| same(k, s));
-        let begun = (LEAST..key.len()).rev().find(begins).and_then(|n| said.get(said.len() - n));
-        begun.map_or_else(|| whole.clone(), |(at, _)| format!("{}{CUT}{mark}", body.get(..*at).unwrap_or_default()))
+        let begun = READINGS.into_iter().filter_map(|escapes| {
+            let (key, said) = (self.signs(&self.0, escapes), self.signs(body, escapes));
+            let begins = |n: &usize| key.get(..*n).zip(said.get(said.len().saturating_sub(*n)..)).is_some_and(|(k, s)| same(k, s));
+            (LEAST..key.len()).rev().find(begins).and_then(|n| Some(said.get(said.len() - n)?.0))
+        });
+        begun.min().map_or_else(|| whole.clone(), |at| format!("{}{CUT}{mark}", body.get(..at).unwrap_or_default()))
     }
 
     /// How many bytes at the end of a redacted text may become part of the key with what follows.
     pub(super) fn begun(&self, text: &str) -> usize {
-        let (key, said) = (self.signs(&self.0), self.signs(text));
-        if key.len() < LEAST || text.ends_with(CUT) {
+        if text.ends_with(CUT) {
             return 0;
         }
-        let may = |n: &usize| said.get(said.len().saturating_sub(*n)..).is_some_and(|s| s.len() == *n && key.windows(*n).any(|k| same(k, s)));
-        let open = (1..key.len().min(RUN)).rev().find(may).and_then(|n| said.get(said.len() - n));
-        open.map_or(0, |(at, _)| text.len() - at)
+        let open = READINGS.into_iter().filter_map(|escapes| {
+            let (key, said) = (self.signs(&self.0, escapes), self.signs(text, escapes));
+            let may = |n: &usize| said.get(said.len().saturating_sub(*n)..).is_some_and(|s| s.len() == *n && key.windows(*n).any(|k| same(k, s)));
+            let longest = (1..key.len().min(RUN)).rev().find(may).filter(|_| key.len() >= LEAST)?;
+            Some(text.len() - said.get(said.len() - longest)?.0)
+        });
+        open.max().unwrap_or(0)
     }
 
     /// The signs by which a key is known, in lower case, each with its place: letters and digits, or all but blanks of a key that has hardly
-    /// any. An escape, as in JSON, is none.
-    fn signs(&self, text: &str) -> Vec<(usize, u8)> {
+    /// any. With `escapes` what a backslash begins, as in JSON, is none.
+    fn signs(&self, text: &str, escapes: bool) -> Vec<(usize, u8)> {
         let counts = if self.0.bytes().filter(u8::is_ascii_alphanumeric).count() < LEAST { u8::is_ascii_graphic } else { u8::is_ascii_alphanumeric };
         let mut out = vec![];
         let mut bytes = text.bytes().enumerate();
         while let Some((at, byte)) = bytes.next() {
-            if byte == b'\\' && bytes.next().is_some_and(|(_, escaped)| escaped == b'u') {
+            if escapes && byte == b'\\' && bytes.next().is_some_and(|(_, escaped)| escaped == b'u') {
                 bytes.by_ref().take(4).for_each(drop);
             } else if byte != b'\\' && counts(&byte) {
                 out.push((at, byte.to_ascii_lowercase()));
@@ -91,6 +102,8 @@ impl Secret {
     }
 }
 
+/// A backslash may begin an escape, or stand for itself: a key is looked for both ways.
+const READINGS: [bool; 2] = [true, false];
 /// So many signs of a key in a row are a quotation of it.
 const RUN: usize = 8;
 /// A key of fewer signs is none.
@@ -457,6 +470,7 @@ mod tests {
             ("key s k - p r o j - A b 1 2!", "key [key]!"),
             ("key AB12_CD34.EF56 or Gh78", "key [key] or Gh78"),
             (r"key Ab12\nCd34\u000aEf56", "key [key]"),
+            (r"key \Ab12Cd34\", r"key \[key]\"),
             ("your project Ab12 is unknown", "your project Ab12 is unknown"),
         ] {
             assert_eq!(secret.redact(said), safe);
