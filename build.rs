@@ -42,7 +42,7 @@ fn walk(folder: &Path, name: &str, files: &mut Vec<(String, String)>) -> std::io
             // What was learned from them is in the model.
         } else if path.is_dir() {
             walk(&path, &inner, files)?;
-        } else if [".lp", ".yaml", ".json", ".txt", ".j2", ".jsonl", ".md"].iter().any(|e| file.ends_with(e)) {
+        } else if [".lp", ".yaml", ".json", ".txt", ".j2", ".jsonl", ".md", ".jinja"].iter().any(|e| file.ends_with(e)) {
             files.push((inner, path.to_string_lossy().into_owned()));
         }
     }

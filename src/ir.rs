@@ -32,8 +32,6 @@ pub struct Program {
     pub entry: String,
     /// What it may call.
     pub functions: Vec<Function>,
-    /// What must hold before something is done.
-    pub constraints: Vec<Constraint>,
     /// What stands beside its text.
     pub project: Project,
     /// Where it was written.
@@ -234,17 +232,6 @@ pub struct Input {
     pub kind: Kind,
     /// The function cannot be called without it.
     pub required: bool,
-}
-
-/// Something that must hold before a function is called.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Constraint {
-    /// The function.
-    pub call: String,
-    /// What must hold.
-    pub holds: Guard,
-    /// Where it was written.
-    pub origin: Origin,
 }
 
 impl Program {

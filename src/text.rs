@@ -15,6 +15,20 @@ pub fn words(text: &str) -> Vec<String> {
     normal(text).split(|c: char| !(c.is_alphanumeric() || c == '\'')).filter(|w| !w.is_empty()).map(str::to_owned).collect()
 }
 
+/// A letter in lower case and without its accent: names are written with and without.
+pub fn plain(c: char) -> impl Iterator<Item = char> {
+    c.to_lowercase().map(|c| match c {
+        'á' | 'à' | 'â' | 'ä' => 'a',
+        'é' | 'è' | 'ê' | 'ë' => 'e',
+        'í' | 'ì' | 'î' | 'ï' => 'i',
+        'ó' | 'ò' | 'ô' | 'ö' => 'o',
+        'ú' | 'ù' | 'û' | 'ü' => 'u',
+        'ñ' => 'n',
+        'ç' => 'c',
+        c => c,
+    })
+}
+
 /// The words of a name in code: at capitals, underscores and hyphens.
 pub fn name_words(name: &str) -> Vec<String> {
     let mut out = String::new();

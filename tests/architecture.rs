@@ -12,6 +12,8 @@
 
 #[path = "architecture/circles.rs"]
 mod circles;
+#[path = "architecture/places.rs"]
+mod places;
 #[path = "architecture/readings.rs"]
 mod readings;
 

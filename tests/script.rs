@@ -96,7 +96,6 @@ fn boats() -> Program {
         agents: vec![agent],
         entry: "hire".into(),
         functions: vec![book],
-        constraints: vec![],
         project: Project::default(),
         origin: at(1),
     }

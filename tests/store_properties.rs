@@ -155,7 +155,16 @@ mod properties {
                         String::new()
                     }
                     Ok(turn) => {
-                        let mut answers = format!("{:?}", store.commit(&turn));
+                        let read = store.begin(&turn.key, &turn.role, None).unwrap();
+                        let committed = store.commit(&turn);
+                        let mut answers = format!("{committed:?}");
+                        let after = match committed {
+                            Ok(Committed::Done(receipt)) => read.after(turn.clone(), receipt),
+                            _ => None,
+                        };
+                        if let Some(after) = after {
+                            assert_eq!(after, store.begin(&turn.key, &turn.role, None).unwrap(), "what its writer knows is what would be read");
+                        }
                         for late in self.waiting.drain(..) {
                             answers += &format!(" then {:?}", store.commit(&late));
                         }

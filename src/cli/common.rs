@@ -45,7 +45,7 @@ pub struct Place {
     /// What must accept the evaluator's decision before it is committed: the checker (`confirm`), clingo, or nothing (`fast`).
     #[arg(long, value_enum, default_value = "confirm")]
     pub reasoner: How,
-    /// Let clingo audit decisions after the reply: with `confirm` all while there is time, and at least one in N; with `fast` one in
+    /// Let clingo audit decisions once they are committed: with `confirm` all while there is time, and at least one in N; with `fast` one in
     /// N (0: none). After a difference it must agree before every commit.
     #[arg(long, value_name = "N", default_value_t = 100)]
     pub audit: u64,

@@ -243,7 +243,7 @@ fn keep(among: &mut BTreeSet<(Name, u64)>, id: &(Name, u64), it: bool) {
 }
 
 /// Adds or removes; whether that changed anything. A fact that is there keeps its provenance.
-fn put(facts: &mut BTreeMap<Atom, Provenance>, c: &Change, from: &Provenance) -> bool {
+pub(super) fn put(facts: &mut BTreeMap<Atom, Provenance>, c: &Change, from: &Provenance) -> bool {
     match c.op {
         Op::Del => facts.remove(&c.fact).is_some(),
         Op::Add if facts.contains_key(&c.fact) => false,

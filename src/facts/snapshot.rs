@@ -1,11 +1,14 @@
 //! What one turn reads: everything a decision may rest on, as of one moment, and how the store tells whether it still holds.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use serde::Serialize;
 
-use super::change::{Change, Fnv};
-use super::{Entry, Fact, Opened, Provenance};
+use super::change::{Change, Fnv, canonical};
+use super::fold::{fact, put};
+use super::{Cause, Entry, Fact, Opened, Provenance, Receipt, TurnCommit};
+use crate::ontology::Scope;
 
 /// A kb change that some session collected and no version holds yet.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -71,5 +74,26 @@ impl Snapshot {
     /// Whether a call of this session is under way, or was when its process broke off.
     pub fn has_calls(&self) -> bool {
         self.opened.facts.iter().any(|f| &*f.atom.name == "calling")
+    }
+
+    /// How things stand after a turn that was decided on this and committed, so that what comes next in it need not be read: had another written
+    /// since, the next commit would be refused as stale. `None` where the kb is concerned, which only the store can tell.
+    pub fn after(mut self, commit: TurnCommit, receipt: Receipt) -> Option<Self> {
+        let changes = canonical(&commit.changes);
+        if commit.ended || receipt.kb_head != self.kb_head || changes.iter().any(|c| c.scope == Scope::Kb) {
+            return None;
+        }
+        let by = Provenance { role: commit.role.clone(), session: commit.key.session.clone(), epoch: commit.epoch, turn: commit.turn, at: commit.at };
+        for (scope, facts) in [(Scope::Session, &mut self.opened.facts), (Scope::Shared, &mut self.shared)] {
+            let mut held: BTreeMap<_, _> = std::mem::take(facts).into_iter().map(|f| (f.atom, f.provenance)).collect();
+            for change in changes.iter().filter(|c| c.scope == scope) {
+                put(&mut held, change, &by);
+            }
+            *facts = held.iter().map(fact).collect();
+        }
+        self.opened.turn = commit.turn;
+        self.revision.shared = receipt.shared_revision;
+        self.last = Some(Entry { seq: receipt.seq, at: commit.at, cause: Cause::Turn(commit.logged()), changes, applied: false });
+        Some(self)
     }
 }

@@ -92,7 +92,7 @@ impl Counts {
             "Requests that wait or are at work.",
             &service.config.queue.saturating_sub(service.waiting.available_permits()),
         );
-        one("duologue_audits_confirmed_total", "counter", "Decisions that clingo agreed with after the reply.", &audited.confirmed);
+        one("duologue_audits_confirmed_total", "counter", "Decisions that clingo agreed with.", &audited.confirmed);
         one("duologue_audits_differed_total", "counter", "Decisions that clingo did not agree with.", &audited.differed);
         one("duologue_audits_left_out_total", "counter", "Decisions that were not audited.", &audited.left_out);
         let name = "duologue_answers_total";

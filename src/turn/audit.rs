@@ -1,4 +1,4 @@
-//! Audits: clingo is asked after the reply whether it agrees with a decision that was committed.
+//! Audits: clingo is asked, on a thread of its own, whether it agrees with a decision that was committed.
 //!
 //! Of decisions that the checker accepted, all are audited while there is time, and at least one in N when more come than clingo
 //! manages; of decisions that the evaluator takes alone, every N-th. After a difference clingo is asked before each commit.

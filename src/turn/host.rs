@@ -96,6 +96,8 @@ struct Made {
     tone: Tone,
     record: TurnRecord,
     render: Option<Arc<dyn Render>>,
+    /// What the next round is decided on, if there is one and nobody else writes.
+    next: Option<Snapshot>,
 }
 
 impl Engine {
@@ -310,7 +312,7 @@ impl Engine {
             };
             going.came = self.perform(&made.calls, &ticket, speaker.until).await;
             going.rounds = made.record.rounds;
-            snapshot = match self.settle_conditions(speaker, &mut going).await {
+            snapshot = match self.settle_conditions(speaker, &mut going, made.next).await {
                 Ok(snapshot) => snapshot,
                 Err(e) => return Err(self.give_up(speaker, going, e)),
             };
@@ -328,10 +330,7 @@ impl Engine {
                 return Err(self.over_time("it was being decided"));
             }
             let at = self.options.clock.now();
-            let snapshot = match snapshot.take() {
-                Some(s) => s,
-                None => self.begin(key, role, request)?,
-            };
+            let snapshot = snapshot.take().map_or_else(|| self.begin(key, role, request), Ok)?;
             if let Some(before) = snapshot.answered {
                 return Ok(Done::Before(before));
             }
@@ -366,14 +365,15 @@ impl Engine {
             commit.record = taken.record.to_log();
             match tracing::debug_span!("commit").in_scope(|| self.store.commit_to_act(&commit)) {
                 Ok((Committed::Before(entry), _)) => return Ok(Done::Before(entry)),
-                Ok((Committed::Done(_), ticket)) => {
+                Ok((Committed::Done(receipt), ticket)) => {
                     self.auditor.offer(&self.options, &base, std::mem::take(&mut taken.facts), taken.outcome.shown());
                     let render = self.translators(&snapshot)?.render;
                     let Taken { outcome, acts, calls, says, tone, record, .. } = taken;
+                    let next = if calls.is_empty() { None } else { snapshot.clone().after(commit, receipt) };
                     if self.options.remember {
                         self.remember(key, going, Decided { acts, outcome, opened: snapshot.opened, shared: snapshot.shared });
                     }
-                    return Ok(Done::Taken(Box::new(Made { ticket, calls, says, tone, record, render })));
+                    return Ok(Done::Taken(Box::new(Made { ticket, calls, says, tone, record, render, next })));
                 }
                 Err(e) if e.is_stale() && tries < MAX_TRIES => {
                     tries += 1;
@@ -561,12 +561,12 @@ impl Engine {
     }
 
     /// What the listener says of conditions in free words, now that calls came back; with what the next round is decided on.
-    async fn settle_conditions(&self, speaker: &Speaker<'_>, going: &mut Going) -> Result<Option<Snapshot>, TurnError> {
+    async fn settle_conditions(&self, speaker: &Speaker<'_>, going: &mut Going, now: Option<Snapshot>) -> Result<Option<Snapshot>, TurnError> {
         going.settled.clear();
         let walks = self.domain.program.as_ref().is_some_and(|p| p.walks());
         let asks = if walks { going.heard.by != SCRIPTED } else { self.domain.guards.iter().any(Guard::is_in_words) };
-        let Some(text) = going.said.clone().filter(|_| asks) else { return Ok(None) };
-        let snapshot = self.begin(speaker.key, speaker.role, None)?;
+        let Some(text) = going.said.clone().filter(|_| asks) else { return Ok(now) };
+        let snapshot = now.map_or_else(|| self.begin(speaker.key, speaker.role, None), Ok)?;
         let Some(understand) = self.translators(&snapshot)?.understand else { return Ok(Some(snapshot)) };
         let mut context = self.context(speaker, &snapshot)?;
         context.facts = taken_in(&snapshot, going).1.into_iter().chain(snapshot.shared.iter().map(|f| f.atom.clone())).collect();

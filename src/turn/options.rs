@@ -17,7 +17,7 @@ pub struct Options {
     pub explain: bool,
     /// Whether the last decision of a session is kept for questions about it.
     pub remember: bool,
-    /// Of how many decisions clingo audits at least one after the reply; 0 for none.
+    /// Of how many decisions clingo audits at least one after its commit; 0 for none.
     pub audit: u64,
     /// Where a disagreement of the engines leaves its reproducer; the system's temporary folder if unsaid.
     pub reproducers: Option<std::path::PathBuf>,

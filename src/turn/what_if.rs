@@ -144,7 +144,7 @@ impl Engine {
         self.rounds_decided(key).pop()
     }
 
-    /// What became of the decisions that clingo was asked about after the reply.
+    /// What became of the decisions that clingo was asked about after their commit.
     pub fn audited(&self) -> audit::Audited {
         self.auditor.audited()
     }

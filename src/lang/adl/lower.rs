@@ -51,7 +51,6 @@ pub fn lower(project: &Project, scope: Scope<'_>, root: &Node, tools: &Found, co
         agents,
         entry: "main".to_owned(),
         functions,
-        constraints: vec![],
         project: ir::Project {
             folder: Some(project.mica_root.as_ref().unwrap_or(&project.folder).clone()),
             python: tools.files.iter().map(|f| project.folder.join(&*f.name)).collect(),

@@ -56,7 +56,7 @@ pub fn lower(source: &Source, d: Document<'_>) -> (Program, Vec<Diagnostic>) {
         exit: None,
         origin: origin.clone(),
     };
-    (Program { name: d.name.clone(), agents: vec![agent], entry: d.name, functions, constraints: vec![], project: Project::default(), origin }, l.found)
+    (Program { name: d.name.clone(), agents: vec![agent], entry: d.name, functions, project: Project::default(), origin }, l.found)
 }
 
 struct Lowering<'s> {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::text::ENGLISH;
+use crate::text::{self, ENGLISH, is_currency};
 
 /// A word or number with its place in the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -209,7 +209,7 @@ pub fn tokens(text: &str) -> Vec<Token> {
             if word.is_empty() {
                 money = is_currency(previous);
             }
-            word.extend(if c == '’' { '\''.to_lowercase() } else { c.to_lowercase() }.map(super::words::plain));
+            word.extend(text::plain(if c == '’' { '\'' } else { c }));
         } else if !word.is_empty() {
             out.push(token(std::mem::take(&mut word), money || is_currency(c)));
         }
@@ -223,10 +223,6 @@ pub fn tokens(text: &str) -> Vec<Token> {
         out.push(token(word, money));
     }
     out
-}
-
-fn is_currency(c: char) -> bool {
-    matches!(c, '$' | '€' | '£' | '¥' | '¢')
 }
 
 fn token(word: String, money: bool) -> Token {

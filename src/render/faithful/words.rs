@@ -1,8 +1,8 @@
 //! Words of a reply: a text as tokens without contractions, and every way to say a number, an amount or a counted name.
 
 use crate::render::english::Nouns;
-use crate::text::ENGLISH;
 use crate::text::english::Money;
+use crate::text::{self, ENGLISH};
 
 /// A run of tokens.
 pub type Phrase = Vec<String>;
@@ -50,7 +50,7 @@ pub fn tokens(text: &str) -> Phrase {
             while at(i).is_some_and(|c| inner(c, at(i.wrapping_sub(1)), at(i + 1))) {
                 i += 1;
             }
-            let word: String = chars.get(start..i).unwrap_or_default().iter().flat_map(|c| c.to_lowercase()).map(plain).collect();
+            let word: String = chars.get(start..i).unwrap_or_default().iter().copied().flat_map(text::plain).collect();
             // Half of the day, with points: "10 a.m."; the last of them may end the sentence too.
             if matches!(word.as_str(), "a" | "p") && at(i) == Some('.') && matches!(at(i + 1), Some('m' | 'M')) && at(i + 2) == Some('.') {
                 out.push(word + "m");
@@ -134,19 +134,6 @@ fn ended(out: &mut Phrase, mark: String) {
     }
     if mark != STOP || out.last().is_none_or(|last| last != STOP) {
         out.push(mark);
-    }
-}
-
-/// The letter without its accent: names are written with and without.
-pub fn plain(c: char) -> char {
-    match c {
-        'á' | 'à' | 'â' | 'ä' => 'a',
-        'é' | 'è' | 'ê' | 'ë' => 'e',
-        'í' | 'ì' | 'î' | 'ï' => 'i',
-        'ñ' => 'n',
-        'ó' | 'ò' | 'ô' | 'ö' => 'o',
-        'ú' | 'ù' | 'û' | 'ü' => 'u',
-        c => c,
     }
 }
 

@@ -5,7 +5,7 @@ use std::ops::Range;
 use rustc_hash::FxHashMap;
 
 use crate::link::words::{UNKNOWN, Words};
-use crate::text::{ENGLISH, is_plural};
+use crate::text::{ENGLISH, is_plural, plain};
 
 /// More words than anybody says in one turn; the rest is reported as not understood.
 pub const MAX_TOKENS: usize = 160;
@@ -137,7 +137,7 @@ fn pieces(text: &str) -> Vec<(String, Range<usize>, Kind)> {
             while let Some(d) = at(j) {
                 let joins = (d == '\'' || d == '\u{2019}') && at(j + 1).is_some_and(char::is_alphanumeric) && j > i;
                 if d.is_alphanumeric() && !(d.is_ascii_digit() && j > i) {
-                    fold(d, &mut word);
+                    word.extend(plain(d));
                 } else if joins {
                     word.push('\'');
                 } else {
@@ -151,7 +151,7 @@ fn pieces(text: &str) -> Vec<(String, Range<usize>, Kind)> {
                 && at(j + 1).is_some_and(char::is_alphabetic)
                 && !at(j + 2).is_some_and(char::is_alphanumeric)
             {
-                fold(at(j + 1).unwrap_or(' '), &mut word);
+                word.extend(at(j + 1).into_iter().flat_map(plain));
                 j += 2;
             }
             // "Dr. Pepper": of what has no vowel the mark is no end.
@@ -191,19 +191,6 @@ fn pieces(text: &str) -> Vec<(String, Range<usize>, Kind)> {
         }
     }
     out
-}
-
-fn fold(c: char, out: &mut String) {
-    match c {
-        'á' | 'à' | 'â' | 'ä' | 'Á' => out.push('a'),
-        'é' | 'è' | 'ê' | 'ë' | 'É' => out.push('e'),
-        'í' | 'ì' | 'î' | 'ï' | 'Í' => out.push('i'),
-        'ó' | 'ò' | 'ô' | 'ö' | 'Ó' => out.push('o'),
-        'ú' | 'ù' | 'û' | 'ü' | 'Ú' => out.push('u'),
-        'ñ' | 'Ñ' => out.push('n'),
-        'ç' => out.push('c'),
-        c => out.extend(c.to_lowercase()),
-    }
 }
 
 /// The words of a name or a pattern, normalised as utterances are (without spelling help).
