@@ -91,14 +91,7 @@ fn boats() -> Program {
         outputs: vec!["boat".into()],
         ..Function::default()
     };
-    Program {
-        name: "boats".into(),
-        agents: vec![agent],
-        entry: "hire".into(),
-        functions: vec![book],
-        project: Project::default(),
-        origin: at(1),
-    }
+    Program { name: "boats".into(), agents: vec![agent], entry: "hire".into(), functions: vec![book], project: Project::default(), origin: at(1) }
 }
 
 fn domain() -> Domain {

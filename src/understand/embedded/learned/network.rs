@@ -90,8 +90,18 @@ impl Layer {
         self.weights.get(at * self.bias.len()..(at + 1) * self.bias.len()).unwrap_or(&[])
     }
 
+    /// Adds each row times its input, one after the other; four are gone through at once, which changes no bit of the sums.
     fn add_to(&self, out: &mut [f32], inputs: &[f32]) {
-        inputs.iter().zip(self.rows()).for_each(|(x, row)| add(out, row, *x));
+        let width = self.bias.len().max(1);
+        let (fours, rest) = inputs.as_chunks::<4>();
+        for ([a, b, c, d], rows) in fours.iter().zip(self.weights.chunks_exact(4 * width)) {
+            let (first, second) = rows.split_at(2 * width);
+            let ((p, q), (r, s)) = (first.split_at(width), second.split_at(width));
+            for ((((o, p), q), r), s) in out.iter_mut().zip(p).zip(q).zip(r).zip(s) {
+                *o = *o + p * a + q * b + r * c + s * d;
+            }
+        }
+        rest.iter().zip(self.rows().skip(4 * fours.len())).for_each(|(x, row)| add(out, row, *x));
     }
 
     fn read(&self, inputs: &[f32]) -> Vec<f32> {
@@ -118,23 +128,21 @@ impl Cell {
 
     /// The states after each place, in the order in which they are gone through, and how they came about.
     fn run<'p>(&self, places: impl Iterator<Item = &'p Vec<f32>>, around: &[f32]) -> (Vec<Vec<f32>>, Vec<Step>) {
-        let about = self.around.read(around);
+        let mut about = self.around.read(around);
+        add(&mut about, &self.place.bias, 1.0);
         let mut state = zeros(STATE);
         let (mut states, mut steps) = (vec![], vec![]);
         for place in places {
             let mut from_place = about.clone();
-            add(&mut from_place, &self.place.bias, 1.0);
             self.place.add_to(&mut from_place, place);
-            let from_state = self.state.read(&state);
-            let mut gates = from_place.iter().zip(&from_state).map(|(a, b)| chance(a + b)).take(2 * STATE);
-            let reset: Vec<f32> = gates.by_ref().take(STATE).collect();
-            let keep: Vec<f32> = gates.collect();
-            let last = |v: &[f32]| v.get(2 * STATE..).unwrap_or(&[]).to_vec();
-            let from_state = last(&from_state);
+            let mut from_state = self.state.read(&state);
+            let (last_place, last_state) = (from_place.split_off(2 * STATE), from_state.split_off(2 * STATE));
+            let mut reset: Vec<f32> = from_place.iter().zip(&from_state).map(|(a, b)| chance(a + b)).collect();
+            let keep = reset.split_off(STATE);
             let tangent = |x: f32| 2.0 * chance(2.0 * x) - 1.0;
-            let fresh: Vec<f32> = last(&from_place).iter().zip(&from_state).zip(&reset).map(|((p, s), r)| tangent(p + r * s)).collect();
+            let fresh: Vec<f32> = last_place.iter().zip(&last_state).zip(&reset).map(|((p, s), r)| tangent(p + r * s)).collect();
             let next: Vec<f32> = fresh.iter().zip(&state).zip(&keep).map(|((f, s), k)| (1.0 - k) * f + k * s).collect();
-            steps.push(Step { before: std::mem::replace(&mut state, next), reset, keep, fresh, from_state });
+            steps.push(Step { before: std::mem::replace(&mut state, next), reset, keep, fresh, from_state: last_state });
             states.push(state.clone());
         }
         (states, steps)
