@@ -265,7 +265,8 @@ fn record(given: &Given<'_>, admission: &Admission, decision: Decision, calls: &
     let effects = changes.to_vec();
     let predicates: Vec<Atom> = admission.admitted.iter().map(|(_, a)| a.clone()).collect();
     // Small talk leaves what is spoken of as it was, and so does who takes back what was said of it: "undo that. Make it 7.99".
-    let idle = predicates.iter().all(|p| p.args.is_empty()) && (effects.is_empty() || predicates.iter().any(|p| &*p.name == "undo"));
+    let undone = || predicates.iter().any(|p| &*p.name == "undo");
+    let idle = predicates.iter().all(|p| p.args.is_empty()) && (effects.iter().all(|c| &*c.fact.name == SAID_LAST) || undone());
     let still = if idle { going.before.clone() } else { vec![] };
     let before = going.rounds.iter().flat_map(|r| r.effects.iter().cloned());
     let record = TurnRecord {
@@ -418,6 +419,8 @@ fn with_reasons(acts: &[Act], outcome: &Outcome, ontology: &Ontology) -> Vec<Act
     acts.iter().flat_map(|act| [vec![act.clone()], reasons(act)].concat()).collect()
 }
 
+/// What `core/turn.lp` keeps of every reply, for who asks to hear it again.
+const SAID_LAST: &str = "said_last";
 /// The reply phase stands at the position of the input it answers.
 const REPLIES: i32 = 2;
 

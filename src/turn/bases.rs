@@ -41,7 +41,7 @@ impl Bases {
         (site, role, version): (&Name, &str, u64),
         (revision, shared): (u64, &[Fact]),
         rules: &Arc<Rules>,
-        kb: impl FnOnce() -> Result<Arc<Vec<Atom>>, TurnError>,
+        kb: impl FnOnce() -> Result<Vec<Atom>, TurnError>,
     ) -> Result<Base, TurnError> {
         let key = (site.clone(), Name::from(role), version);
         let before = self.look(&key);

@@ -22,7 +22,7 @@ use crate::conversation::Conversation;
 use crate::domain::Domain;
 use crate::facts::{Committed, Entry, Fact, Opened, SessionKey, Snapshot, Store, Ticket};
 use crate::ir::guard::Guard;
-use crate::ontology::Arrived;
+use crate::ontology::{Arrived, Settled};
 use crate::reason::{Base, Outcome, ReasonError, Reasoner};
 use crate::render::{OnSentence, Render, Say, Tone};
 use crate::term::Atom;
@@ -527,8 +527,8 @@ impl Engine {
         let (site, version) = (&snapshot.opened.key.site, snapshot.opened.kb_version);
         self.bases.get((site, role, version), (snapshot.revision.shared, &snapshot.shared), rules, || {
             let kb = self.store.kb(site, version)?;
-            let written = &self.domain.written;
-            Ok(if written.is_empty() { kb } else { Arc::new(kb.iter().chain(&**written).cloned().collect()) })
+            // A version from before a setting was declared stands under its default.
+            Ok(self.domain.ontology.with_settings(&kb, &Settled::default(), &kb).into_iter().chain(self.domain.written.iter().cloned()).collect())
         })
     }
 

@@ -81,3 +81,19 @@ fn a_broken_record_is_an_error_and_no_empty_context() {
     assert!(matches!(&taken, Err(TurnError::BrokenRecord { turn: 2, .. })), "{taken:?}");
     assert_eq!(engine.store.open(&key, "customer").unwrap().turn, 2, "nothing was changed");
 }
+
+/// A session that an older program began stands on a kb without the settings that were declared since: an order in it came to nothing.
+#[test]
+fn a_session_from_before_a_setting_goes_on_under_its_default() {
+    let domain = Domain::load(&Files::built_in(), "drive_thru").unwrap();
+    let engine = engine(&domain);
+    let key = SessionKey::new("s", "c");
+    let older: Vec<Atom> = domain.facts.iter().filter(|f| domain.ontology.setting_of(f).is_none()).cloned().collect();
+    assert!(older.len() < domain.facts.len());
+    let _new = engine.store.install("s", &older, 0).unwrap();
+    let mut begun = engine.store.begin(&key, "customer", None).unwrap().opened.turn(0);
+    begun.record = "{}".into();
+    engine.store.commit(&begun).unwrap();
+    let taken = engine.turn(&key, "customer", &Said::Predicates(&["order(\"Soft Taco\",1)".to_owned()]), None).unwrap();
+    assert!(taken.effects.iter().any(|e| e.to_string().contains("line(")), "{taken:?}");
+}
