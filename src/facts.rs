@@ -336,6 +336,13 @@ pub struct Turn {
     pub record: String,
 }
 
+impl Turn {
+    /// The provenance of what it brought about.
+    fn by(&self, at: i64) -> Provenance {
+        Provenance { role: self.role.clone(), session: self.session.clone(), epoch: self.epoch, turn: self.turn, at }
+    }
+}
+
 impl Entry {
     /// The turn, if the entry is one.
     pub fn turn(&self) -> Option<&Turn> {

@@ -159,7 +159,7 @@ mod properties {
                         let committed = store.commit(&turn);
                         let mut answers = format!("{committed:?}");
                         let after = match committed {
-                            Ok(Committed::Done(receipt)) => read.after(turn.clone(), receipt),
+                            Ok(Committed::Done(receipt)) => read.after(&turn, receipt),
                             _ => None,
                         };
                         if let Some(after) = after {

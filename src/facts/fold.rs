@@ -149,7 +149,7 @@ impl SiteState {
     }
 
     fn turn(&mut self, turn: &Turn, entry: &Entry) {
-        let from = Provenance { role: turn.role.clone(), session: turn.session.clone(), epoch: turn.epoch, turn: turn.turn, at: entry.at };
+        let from = turn.by(entry.at);
         let id = (turn.session.clone(), turn.epoch);
         let life = self.sessions.entry(id.clone()).or_insert_with(|| Life {
             info: SessionInfo {

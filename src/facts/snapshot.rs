@@ -78,12 +78,13 @@ impl Snapshot {
 
     /// How things stand after a turn that was decided on this and committed, so that what comes next in it need not be read: had another written
     /// since, the next commit would be refused as stale. `None` where the kb is concerned, which only the store can tell.
-    pub fn after(mut self, commit: TurnCommit, receipt: Receipt) -> Option<Self> {
+    pub fn after(mut self, commit: &TurnCommit, receipt: Receipt) -> Option<Self> {
         let changes = canonical(&commit.changes);
         if commit.ended || receipt.kb_head != self.kb_head || changes.iter().any(|c| c.scope == Scope::Kb) {
             return None;
         }
-        let by = Provenance { role: commit.role.clone(), session: commit.key.session.clone(), epoch: commit.epoch, turn: commit.turn, at: commit.at };
+        let turn = commit.logged();
+        let by = turn.by(commit.at);
         for (scope, facts) in [(Scope::Session, &mut self.opened.facts), (Scope::Shared, &mut self.shared)] {
             let mut held: BTreeMap<_, _> = std::mem::take(facts).into_iter().map(|f| (f.atom, f.provenance)).collect();
             for change in changes.iter().filter(|c| c.scope == scope) {
@@ -91,9 +92,9 @@ impl Snapshot {
             }
             *facts = held.iter().map(fact).collect();
         }
-        self.opened.turn = commit.turn;
+        self.opened.turn = turn.turn;
         self.revision.shared = receipt.shared_revision;
-        self.last = Some(Entry { seq: receipt.seq, at: commit.at, cause: Cause::Turn(commit.logged()), changes, applied: false });
+        self.last = Some(Entry { seq: receipt.seq, at: commit.at, cause: Cause::Turn(turn), changes, applied: false });
         Some(self)
     }
 }

@@ -369,7 +369,7 @@ impl Engine {
                     self.auditor.offer(&self.options, &base, std::mem::take(&mut taken.facts), taken.outcome.shown());
                     let render = self.translators(&snapshot)?.render;
                     let Taken { outcome, acts, calls, says, tone, record, .. } = taken;
-                    let next = if calls.is_empty() { None } else { snapshot.clone().after(commit, receipt) };
+                    let next = if calls.is_empty() { None } else { snapshot.clone().after(&commit, receipt) };
                     if self.options.remember {
                         self.remember(key, going, Decided { acts, outcome, opened: snapshot.opened, shared: snapshot.shared });
                     }

@@ -12,11 +12,11 @@ fn quoted(page: &str) -> impl Iterator<Item = &str> {
 /// Where names of files may begin, as their neighbours on the page say.
 const FROM: [&str; 6] = ["", "src", "rules", "src/facts", "src/understand/embedded", "src/understand"];
 
-fn is_there(named: &str) -> bool {
+fn is_there(named: &str, rules: &[(String, String)]) -> bool {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let plain = named.split('(').next().unwrap_or(named).trim_end_matches('/');
     // The rules of a domain are told of in a line that begins with its folder.
-    let of_a_domain = plain.ends_with(".lp") && files("rules", ".lp").iter().any(|(name, _)| name.ends_with(&format!("/{plain}")));
+    let of_a_domain = plain.ends_with(".lp") && rules.iter().any(|(name, _)| name.ends_with(&format!("/{plain}")));
     of_a_domain || FROM.iter().any(|from| ["", ".rs"].iter().any(|end| root.join(from).join(format!("{plain}{end}")).exists()))
 }
 
@@ -28,11 +28,12 @@ fn files_that_are_named_exist() {
             && !n.starts_with('/')
             && !n.contains([' ', '*', '<', ',', ':', '='])
     };
+    let rules = files("rules", ".lp");
     let (mut seen, mut missing) = (0, vec![]);
     for (page, text) in &pages {
         for named in quoted(text).filter(path) {
             seen += 1;
-            if !is_there(named) {
+            if !is_there(named, &rules) {
                 missing.push(format!("{page}: {named}"));
             }
         }

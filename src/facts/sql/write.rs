@@ -6,8 +6,9 @@ use super::Sql;
 use super::rows::{self, SiteRow};
 use super::value::{Value, values};
 use crate::facts::change::{Change, Op, changes_to_text, net};
+use crate::facts::fold::domain_provenance;
 use crate::facts::prune::{Pruned, kept};
-use crate::facts::rules::{self, domain_name};
+use crate::facts::rules;
 use crate::facts::{Cause, Collected, CommitRule, Provenance, Receipt, Result, SessionKey};
 use crate::ontology::Scope;
 use crate::term::Atom;
@@ -48,19 +49,19 @@ impl Tx<'_> {
         let revision = match &draft.cause {
             Cause::Install { .. } => {
                 for c in &draft.changes {
-                    self.kb_add(site, c, 0, &domain(draft.at))?;
+                    self.kb_add(site, c, 0, &domain_provenance(draft.at))?;
                 }
                 draft.row.shared_revision
             }
             Cause::Rebase { .. } => {
-                self.stage(site, seq, &draft.changes, &domain(draft.at), Some(seq))?;
+                self.stage(site, seq, &draft.changes, &domain_provenance(draft.at), Some(seq))?;
                 draft.row.shared_revision
             }
             Cause::Turn(_) => self.turn(draft, seq)?,
             Cause::Close { session, epoch } => {
                 self.run("UPDATE session SET ended_at = ?4 WHERE site = ?1 AND session = ?2 AND epoch = ?3", values![site, session, *epoch, draft.at])?;
                 self.run("DELETE FROM kb_staged WHERE site = ?1 AND session = ?2 AND epoch = ?3 AND ready IS NULL", values![site, session, *epoch])?;
-                self.stage(site, seq, &draft.changes, &domain(draft.at), Some(seq))?;
+                self.stage(site, seq, &draft.changes, &domain_provenance(draft.at), Some(seq))?;
                 draft.row.shared_revision
             }
         };
@@ -110,7 +111,7 @@ impl Tx<'_> {
             let sql = "UPDATE session SET turn = ?4, ended_at = ?5 WHERE site = ?1 AND session = ?2 AND epoch = ?3";
             self.run(sql, values![id.0, id.1, id.2, turn.turn, ended_at])?;
         }
-        let from = Provenance { role: turn.role.clone(), session: turn.session.clone(), epoch: turn.epoch, turn: turn.turn, at: draft.at };
+        let from = turn.by(draft.at);
         let mut shared_moves = false;
         for c in draft.changes.iter().filter(|c| c.scope != Scope::Kb) {
             let fact = c.fact.to_string();
@@ -220,8 +221,4 @@ impl Tx<'_> {
         self.run(sql, values![site, seq, at, kind, session, epoch, turn, role, version, request, ended, applied, record, &changes])?;
         Ok(())
     }
-}
-
-fn domain(at: i64) -> Provenance {
-    Provenance { role: domain_name(), session: "".into(), epoch: 0, turn: 0, at }
 }
